@@ -1,7 +1,4 @@
-/**
- * Translation of the field that an upstream error names into the client's field. Only exact translations: positions inside the
- * conversation differ between dialects. Never names a field that the client did not send.
- */
+/** Translates the field that an upstream error names into the client's, where that is exact and the client sent it. */
 import type { ClientDialect, UpstreamDialect } from '../rules/index.ts';
 import type { ClientSide, UpstreamSide } from './codec.ts';
 import type { Pair } from './convert.ts';

@@ -1,12 +1,17 @@
-/**
- * The contract of a dialect: a client side, where the gateway is the server, and an upstream side, where it is the client.
- * Both are pure and synchronous; the state of a stream lives in the decoder or encoder opened for it. A new dialect is a folder
- * with these two sides and one line in `index.ts`.
- */
+/** The contract of a dialect: a client side, where the gateway is the server, and an upstream side. Both are pure; the state of a stream is in its decoder or encoder. */
 import type { Capabilities, ClientDialect, Style, UpstreamDialect } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, RequestSection, SupportTable } from './hub/fields.ts';
-import type { HubEvent, HubReply, HubRequest, HubUsage, JsonObject, ReplyForms, ToolName } from './hub/types.ts';
+import type {
+  ComputerCalls,
+  HubEvent,
+  HubReply,
+  HubRequest,
+  HubUsage,
+  JsonObject,
+  ReplyForms,
+  ToolName,
+} from './hub/types.ts';
 import type { SignOpaque } from './opaque/sign.ts';
 
 export interface Codec {
@@ -37,17 +42,11 @@ export interface UpstreamSide {
   readonly support: SupportTable;
   /** Throws `reject(...)` for content the dialect cannot express; `encodeRequestFor` puts in the client's field name. */
   encodeRequest(request: HubRequest, target: UpstreamTarget): EncodedRequest;
-  /**
-   * Throws only `ApiError`, whatever the body is: `upstream_error` for an unreadable body, or the error inside the body
-   * (a failed response with status 200), with the code the stream decoder would use.
-   */
+  /** Throws only `ApiError`: `upstream_error` for an unreadable body, or the error inside it, with the code of the stream decoder. */
   decodeReply(body: unknown, context: DecodeContext): HubReply;
   openDecoder(context: DecodeContext): StreamDecoder;
   decodeError(response: UpstreamFailure): Fault;
-  /**
-   * Reads the usage object of a reply or stream event; undefined if it has no usable count. `toolUsage` is its sibling
-   * `tool_usage`, where the responses dialect reports the tokens of generated images.
-   */
+  /** Reads a usage object; undefined without a usable count. `toolUsage`: where the responses dialect reports tokens of images. */
   readUsage(usage: unknown, toolUsage?: unknown): HubUsage | undefined;
 }
 
@@ -84,8 +83,7 @@ export interface EncodedRequest {
   readonly names: ReadonlyMap<string, ToolName>;
   /** Stop sequences that the upstream has no field for; the conversion cuts the text itself. */
   readonly emulateStop: readonly string[];
-  /** The request has the computer tool: its calls are converted for a client of this dialect. */
-  readonly computerFor?: ClientDialect;
+  readonly computer?: ComputerCalls;
 }
 
 /** Facts a decoder needs that are not on the wire. */
@@ -127,10 +125,7 @@ export interface StreamDecoder {
   readonly usage?: HubUsage | undefined;
 }
 
-/**
- * A class wherever it has a getter. An object literal with a getter has a hidden class of its own, which outlives it: everything that the
- * stream holds would stay in memory until a full garbage collection.
- */
+/** A class where it has a getter: an object literal with a getter has a hidden class that keeps what the stream holds in memory. */
 export interface StreamEncoder {
   /** Returns complete SSE blocks; empty when the event has no form in this dialect. */
   push(event: HubEvent): string;

@@ -1,8 +1,4 @@
-/**
- * One conversion from end to end, without I/O: client request -> upstream request, upstream reply or stream -> client's.
- * Restores the client's tool names and emulates stop sequences that the upstream lacks.
- */
-import type { ClientDialect } from '../rules/index.ts';
+/** One conversion from end to end, without I/O. Restores the client's tool names and emulates stop sequences that the upstream lacks. */
 import type {
   ClientSide,
   DecodeContext,
@@ -14,11 +10,19 @@ import type {
 import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames, type HubField, type RequestSection } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
-import { type HubEvent, type HubItem, type HubReply, type HubRequest, type HubUsage, NO_USAGE } from './hub/types.ts';
+import {
+  type ComputerCalls,
+  type HubEvent,
+  type HubItem,
+  type HubReply,
+  type HubRequest,
+  type HubUsage,
+  NO_USAGE,
+} from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
-import { ComputerEvents, clientCalls, computerToolOf, omittedFromCall, withComputerCalls } from './tools/computer.ts';
+import { ComputerEvents, clientCalls, computerCallsOf, omittedFromCall, withComputerCalls } from './tools/computer.ts';
 import { withLastTurn } from './tools/last-turn.ts';
-import { restoreEvent, restoreItem } from './tools/restore-names.ts';
+import { restoreEvent, restoreItem } from './tools/names.ts';
 import { servedTools } from './tools/served.ts';
 import { unreadHistory } from './tools/unread-history.ts';
 
@@ -60,10 +64,11 @@ export function encodeRequestFor(
   if (defersInVain(request)) dropped.push(`${names.tools}.defer_loading`);
   const options = (encoded.droppedToolOptions ?? []).map((option) => `${names.tools}.${option}`);
   const search = (encoded.droppedSearchOptions ?? []).map((option) => `${names.searchTool}.${option}`);
+  const computer = computerCallsOf(served.request, upstream.dialect);
   return {
     ...encoded,
     omittedTools: served.omitted,
-    ...(request.dialect !== upstream.dialect && computerToolOf(served.request) && { computerFor: request.dialect }),
+    ...(computer && { computer }),
     dropped: [...new Set([...dropped, ...options, ...search, ...request.unknown])],
   };
 }
@@ -104,27 +109,25 @@ export function readReply(
   const decoded = upstream.decodeReply(body, context);
   const { sign } = context;
   const items = sign ? decoded.items.map((item) => signItem(item, sign)) : decoded.items;
-  const { computerFor, names } = encoded;
+  const { computer, names } = encoded;
   const named = items.map((item) => restoreItem(item, names));
-  const restored = { ...decoded, ...(computerFor ? forClient(decoded, named, computerFor) : { items: named }) };
+  const restored = { ...decoded, ...(computer ? forClient(decoded, named, computer) : { items: named }) };
   return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
 }
 
-function forClient({ omitted = [] }: HubReply, items: readonly HubItem[], client: ClientDialect) {
-  const lost = new Set(items.flatMap((item) => omittedFromCall(item, client)));
+function forClient({ omitted = [] }: HubReply, items: readonly HubItem[], calls: ComputerCalls) {
+  const lost = new Set(items.flatMap((item) => omittedFromCall(item, calls)));
   return {
-    items: items.flatMap((item) => clientCalls(item, client)),
+    items: items.flatMap((item) => clientCalls(item, calls)),
     ...(omitted.length + lost.size > 0 && { omitted: [...omitted, ...lost] }),
   };
 }
 
 /** The upstream half of a streamed conversion; the client half is the `StreamEncoder`, which outlives a round. */
 export interface StreamDecoding {
-  /** Decodes one upstream SSE event. */
   decode(data: string, event?: string): readonly HubEvent[];
   /** The upstream closed the stream; see `StreamDecoder.end`. */
   end(): readonly HubEvent[];
-  /** See `StreamDecoder.isComplete`. */
   readonly isComplete: boolean;
   /** See `StreamDecoder.usage`. */
   readonly usage: HubUsage | undefined;
@@ -147,12 +150,12 @@ class Decoding implements StreamDecoding {
   readonly #sign: DecodeContext['sign'];
   readonly #computer: ComputerEvents | undefined;
 
-  constructor(decoder: StreamDecoder, { emulateStop, names, computerFor }: EncodedRequest, { sign }: DecodeContext) {
+  constructor(decoder: StreamDecoder, { emulateStop, names, computer }: EncodedRequest, { sign }: DecodeContext) {
     this.#decoder = decoder;
     this.#cutter = emulateStop.length > 0 ? new StopCutter(emulateStop) : undefined;
     this.#names = names;
     this.#sign = sign;
-    this.#computer = computerFor && new ComputerEvents(computerFor);
+    this.#computer = computer && new ComputerEvents(computer);
   }
 
   decode(data: string, event?: string): readonly HubEvent[] {

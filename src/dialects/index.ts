@@ -52,49 +52,30 @@ const ERROR_BODIES: Readonly<Record<'messages' | 'openai' | 'generate', (error: 
   generate: encodeGenerateError,
 };
 
-/** Returns the message of an error as the clients of one error format expect it. */
 export function errorMessageFor(format: keyof typeof ERROR_BODIES, error: HubError): string {
   const body = ERROR_BODIES[format](error).error;
   return (isObject(body) && maybeString(body.message)) || error.message;
 }
 
 export { isSynthetic, SYNTHETIC_PREFIX } from './claude/server-tools.ts';
-export { withClientField } from './client-field.ts';
+export * from './client-field.ts';
 export type * from './codec.ts';
-export {
-  type ConvertedRequest,
-  encodeRequestFor,
-  openDecoding,
-  type Pair,
-  readReply,
-  type StreamDecoding,
-} from './convert.ts';
+export * from './convert.ts';
 export type { Fault } from './errors/fault.ts';
 export { rejectWrongDialect } from './generate/client/wrong-dialect.ts';
 export { PLACEHOLDER_SIGNATURE } from './generate/thought-signature.ts';
 export { billedSearches } from './generate/usage.ts';
 export { changedFields, checkSupport, HUB_FIELDS, type HubField, isPresent } from './hub/fields.ts';
-export { type Folded, fold, unfold } from './hub/fold.ts';
+export * from './hub/fold.ts';
 export type * from './hub/types.ts';
 export { NO_USAGE } from './hub/types.ts';
 export { picturesIn, sizeOfPicture } from './images/pictures.ts';
 export { sessionInUserId } from './messages/client/decode-request.ts';
 export { mergeUsage as mergeReports } from './messages/usage.ts';
 export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
-export {
-  accountTagsIn,
-  hasOpaque,
-  type OpaqueForCall,
-  opaqueByCall,
-  opaqueOfLastText,
-  opaquesIn,
-  restoreOpaque,
-  restoreTexts,
-  withoutOpaque,
-  withoutRejected,
-} from './opaque/in-request.ts';
+export * from './opaque/in-request.ts';
 export { type SignOpaque, withoutForged } from './opaque/sign.ts';
-export { openSummaries } from './opaque/summary.ts';
+export * from './opaque/summary.ts';
 export { compactionClient } from './responses/index.ts';
 export { omittedFrom } from './tools/hosted.ts';
 export { isObject } from './wire/read.ts';

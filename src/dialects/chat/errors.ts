@@ -1,11 +1,8 @@
-/**
- * Errors of the chat dialect: classification of upstream failures, and error bodies for clients. Only request errors keep the
- * upstream's message: other messages may name organisations, keys and hosts of the operator.
- */
+/** Errors of the chat dialect. Only request errors keep the upstream's message: others may name organisations, keys and hosts. */
 import { fail, valueOfJson } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow } from '../../rules/index.ts';
+import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow, usualStatus } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
@@ -43,11 +40,10 @@ const BASE_STATUS: ReadonlyMap<number, number> = new Map([
 
 export function encodeError(error: HubError): JsonObject {
   const row = errorRow(error.code);
-  const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
   return {
     error: {
       message: clientMessage(error),
-      type: row.typeIn?.openai ?? errorType('openai', error.status ?? defaultStatus),
+      type: row.typeIn?.openai ?? errorType('openai', error.status ?? usualStatus(row)),
       param: error.param ?? null,
       code: error.code,
     },
@@ -61,8 +57,6 @@ function clientMessage(error: HubError): string {
   return `${error.message} Please try again in ${Math.ceil(error.retryAfterMs / 1000)}s.`;
 }
 const CONTEXT_MESSAGE = 'Your input exceeds the context window of this model. Please adjust your input and try again.';
-
-// ---------------------------------------------------------------- reading
 
 interface ErrorBody {
   /** False for a page of a proxy or firewall. */
@@ -127,8 +121,6 @@ function waitFromMessage(message: string): number | undefined {
   return found ? Math.ceil(Number(found[1]) * (found[2] === 's' ? 1000 : 1)) : undefined;
 }
 
-// ---------------------------------------------------------------- classification
-
 /** False for a page of a proxy in front of the provider, which says nothing about the request or the model. */
 const hasErrorBody = (body: ErrorBody): boolean => body.message !== '' || body.code !== '' || body.type !== '';
 
@@ -145,8 +137,7 @@ function classify(body: ErrorBody, waitMs: number | undefined): Fault {
       error: compact({ code, message: text, status: clientStatus(body.status), param: body.param }),
     };
   }
-  const error: HubError = compact({ code, message: defaultMessage(code), retryAfterMs: waitMs });
-  return waitMs === undefined ? { kind: rule.kind, error } : { kind: rule.kind, error, cooldownMs: waitMs };
+  return accountFault(rule.kind, defaultMessage(code), waitMs, code);
 }
 
 const clientStatus = (status: number): number | undefined => (status >= 400 && status < 500 ? status : undefined);

@@ -2,13 +2,11 @@
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './client/decode-request.ts';
 import { encodeReply } from './client/encode-reply.ts';
-import { fieldNames } from './client/field-names.ts';
 import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { decodeReply } from './upstream/decode-reply.ts';
+import { fieldNames, support } from './fields.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
-import { openDecoder } from './upstream/stream-decoder.ts';
-import { support } from './upstream/support.ts';
+import { decodeReply, openDecoder } from './upstream/stream-decoder.ts';
 import { readUsage } from './usage.ts';
 
 export { encodeError } from './errors.ts';
@@ -22,14 +20,5 @@ export const chatCodec: Codec = {
     openEncoder,
     replyForms: { hasHosted: () => false, hasImages: true, hasAudio: true, citesDocuments: false, quotes: false },
   },
-  upstream: {
-    dialect: 'chat',
-    fieldNames,
-    support,
-    encodeRequest,
-    decodeReply,
-    openDecoder,
-    decodeError,
-    readUsage,
-  },
+  upstream: { dialect: 'chat', fieldNames, support, encodeRequest, decodeReply, openDecoder, decodeError, readUsage },
 };

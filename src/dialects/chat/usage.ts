@@ -1,9 +1,8 @@
 /** Token counts of the chat dialect. `prompt_tokens` includes cached and cache-written tokens, `completion_tokens` reasoning. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { cachedMedia, cacheParts } from '../wire/cache-parts.ts';
-import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierUsed } from '../wire/service-tiers.ts';
+import { cachedMedia, cacheParts, invalidCount } from '../wire/usage.ts';
 
 /** Returns undefined if no usable count was reported, which is not the same as zero. */
 export function readUsage(value: unknown): HubUsage | undefined {

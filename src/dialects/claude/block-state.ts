@@ -7,6 +7,27 @@ export class MalformedStreamError extends Error {}
 export const outOfOrderError = (): MalformedStreamError =>
   new MalformedStreamError('The provider sent events in an invalid order.');
 
+/** Reads one event. Malformed input ends the stream with one error event. */
+export function readEvent<S extends { done: boolean }>(
+  read: (wire: JsonObject, state: S, out: HubEvent[]) => void,
+  wire: JsonObject,
+  state: S,
+): HubEvent[] {
+  const out: HubEvent[] = [];
+  try {
+    read(wire, state, out);
+  } catch (error) {
+    if (!(error instanceof MalformedStreamError)) throw error;
+    out.push(failStream(state, error.message));
+  }
+  return out;
+}
+
+export function failStream(state: { done: boolean }, message: string): HubEvent {
+  state.done = true;
+  return { kind: 'error', error: { code: 'upstream_error', message } };
+}
+
 export interface BlockState {
   readonly context: DecodeContext;
   /** Blocks by wire index. Closed blocks stay as undefined, so that a later delta for them is an error. */
@@ -14,7 +35,7 @@ export interface BlockState {
   /** Hub items that have not ended, by index. */
   readonly items: Map<number, ItemSnapshot>;
   /** Hosted calls without a result, by id. */
-  readonly serverCalls: Map<string, OpenServerCall>;
+  readonly serverCalls: Map<string, { readonly index: number; use(): JsonObject }>;
   /** The hub message that takes the next text block. */
   message?: OpenMessage | undefined;
   /** Ends a call without arguments. Only what follows shows whether it has none, or was cut before the first. */
@@ -40,11 +61,6 @@ export interface OpenMessage {
   /** Number of its text blocks that have not closed. */
   openParts: number;
   isTruncated: boolean;
-}
-
-interface OpenServerCall {
-  readonly index: number;
-  use(): JsonObject;
 }
 
 /** Returns the item with the content received so far. */

@@ -1,11 +1,8 @@
-/**
- * Decoder of streamed content blocks into hub items, with one opener per block kind. A hosted call stays open until the
- * block with its result arrives.
- */
+/** Decoder of streamed content blocks, one opener per block kind. A hosted call stays open until the block with its result arrives. */
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../hub/types.ts';
 import { withCarrier } from '../tools/hosted.ts';
 import { uniqueCallId } from '../wire/ids.ts';
-import { isObject, maybeString, parseArgs } from '../wire/read.ts';
+import { isObject, maybeString, parseArgs, tableOf } from '../wire/read.ts';
 import {
   type BlockState,
   beginItem,
@@ -75,16 +72,14 @@ function kindOf(type: string): BlockKind {
   return isResultType(type) ? 'result' : (KINDS.get(type) ?? 'other');
 }
 
-const KINDS: ReadonlyMap<string, BlockKind> = new Map(
-  Object.entries<BlockKind>({
-    text: 'text',
-    thinking: 'thinking',
-    redacted_thinking: 'redacted',
-    tool_use: 'call',
-    compaction: 'compaction',
-    [LISTING_TYPE]: 'listing',
-  }),
-);
+const KINDS = tableOf<BlockKind>({
+  text: 'text',
+  thinking: 'thinking',
+  redacted_thinking: 'redacted',
+  tool_use: 'call',
+  compaction: 'compaction',
+  [LISTING_TYPE]: 'listing',
+});
 
 const OPENERS: { readonly [K in BlockKind]: BlockOpener } = {
   text: openTextBlock,
@@ -97,8 +92,6 @@ const OPENERS: { readonly [K in BlockKind]: BlockOpener } = {
   compaction: openCompaction,
   other: openOther,
 };
-
-// ---------------------------------------------------------------- reasoning
 
 function openThinking(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   let text = '';
@@ -137,8 +130,6 @@ function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, l
     data,
   };
 }
-
-// ---------------------------------------------------------------- calls
 
 function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const name = maybeString(block.name);
@@ -214,8 +205,6 @@ function openListing(block: JsonObject, state: BlockState, out: HubEvent[]): Ope
   const index = beginItem({ ...call, status: 'in_progress' }, item, state, out);
   return { append: () => undefined, close: (sink) => endItem(index, item(), state, sink) };
 }
-
-// ---------------------------------------------------------------- opaque blocks
 
 function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   let block = first;

@@ -4,10 +4,7 @@ import type { MessageTurn } from './encode-messages.ts';
 
 const MAX_BREAKPOINTS = 4;
 
-/**
- * Removes breakpoints above the limit from the blocks, in place, and returns how many there were. Keeps the last ones, which
- * cover the longest prefixes. `groups` are in the provider's order: tools, system, messages.
- */
+/** Removes breakpoints above the limit, in place; returns how many there were. Keeps the last ones, which cover the longest prefixes. */
 export function limitBreakpoints(
   groups: readonly (readonly Block[])[],
   budget: { taken: number; allowed: boolean },

@@ -9,7 +9,6 @@ const UNITS = [
   { unit: 'block', type: 'content_block_location', from: 'start_block_index', to: 'end_block_index' },
 ] as const;
 
-/** Undefined for types that are unknown. */
 export function decodeCitation(value: unknown): HubAnnotation | undefined {
   const citation = maybeObject(value);
   const cited = maybeString(citation.cited_text) || undefined;

@@ -1,9 +1,7 @@
-/**
- * JSON Schemas for the provider's constrained decoding: closed objects, and only keywords that it can enforce. Other keywords
- * move into the description, where the model still reads them.
- */
+/** JSON Schemas for constrained decoding: closed objects and enforceable keywords. The others move into the description. */
+import { words } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
-import { isObject, maybeList, maybeObject } from '../wire/read.ts';
+import { isObject, maybeList, maybeObject, tableOf } from '../wire/read.ts';
 
 /** Distinguishes keywords from properties by position, never by name: a property may be called `format`. */
 export function constrainSchema(schema: JsonObject): JsonObject {
@@ -54,40 +52,27 @@ const schemaMap: KeywordFilter = (value) =>
 const innerSchema: KeywordFilter = (value) => (isObject(value) ? constrainSchema(value) : value);
 
 /** Returns undefined for a value that the provider cannot enforce. */
-const KEYWORDS: ReadonlyMap<string, KeywordFilter> = new Map(
-  Object.entries<KeywordFilter>({
-    type: unchanged,
-    enum: unchanged,
-    const: unchanged,
-    title: unchanged,
-    description: unchanged,
-    required: unchanged,
-    properties: schemaMap,
-    $defs: schemaMap,
-    definitions: schemaMap,
-    anyOf: schemaList,
-    oneOf: schemaList,
-    allOf: schemaList,
-    items: (value) => (isObject(value) ? constrainSchema(value) : undefined),
-    $ref: (value) => (typeof value === 'string' && value.startsWith('#') ? value : undefined),
-    format: (value) => (FORMATS.has(String(value)) ? value : undefined),
-    minItems: (value) => (value === 0 || value === 1 ? value : undefined),
-    additionalProperties: (value) => (value === false ? value : undefined),
-  }),
-);
+const KEYWORDS = tableOf<KeywordFilter>({
+  type: unchanged,
+  enum: unchanged,
+  const: unchanged,
+  title: unchanged,
+  description: unchanged,
+  required: unchanged,
+  properties: schemaMap,
+  $defs: schemaMap,
+  definitions: schemaMap,
+  anyOf: schemaList,
+  oneOf: schemaList,
+  allOf: schemaList,
+  items: (value) => (isObject(value) ? constrainSchema(value) : undefined),
+  $ref: (value) => (typeof value === 'string' && value.startsWith('#') ? value : undefined),
+  format: (value) => (FORMATS.has(String(value)) ? value : undefined),
+  minItems: (value) => (value === 0 || value === 1 ? value : undefined),
+  additionalProperties: (value) => (value === false ? value : undefined),
+});
 
-const FORMATS: ReadonlySet<string> = new Set([
-  'date-time',
-  'time',
-  'date',
-  'duration',
-  'email',
-  'hostname',
-  'uri',
-  'ipv4',
-  'ipv6',
-  'uuid',
-]);
+const FORMATS: ReadonlySet<string> = new Set(words('date-time time date duration email hostname uri ipv4 ipv6 uuid'));
 /** Objects are closed here; a schema that only says that they may be open loses nothing that a model can use. */
 const isOpen = (keyword: string, value: unknown): boolean => keyword === 'additionalProperties' && value === true;
 const IGNORED: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);

@@ -1,10 +1,8 @@
-/**
- * Encoder of the flat conversation as turns that satisfy the provider's rules: turns alternate and start with the user, the
- * turn after calls starts with their results in call order, and nothing is empty. Order is kept otherwise.
- */
+/** Encoder of the flat conversation as turns by the provider's rules: they alternate from the user on, results come first and in call order, nothing is empty. */
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectCompaction, rejectRef } from '../errors/rejection.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../hub/types.ts';
+import { isReadable } from '../opaque/envelope.ts';
 import { hostedText, ownForm } from '../tools/hosted.ts';
 import type { ToolNames } from '../tools/names.ts';
 import { NO_RESULT, pairResults, type TakeResult } from '../tools/pair-results.ts';
@@ -75,8 +73,6 @@ interface EncodeState {
 const isSystem = (item: HubItem): item is HubMessage => item.kind === 'message' && item.role === 'system';
 const textsOf = (message: HubMessage): HubText[] => message.parts.filter((part) => part.kind === 'text');
 
-// ---------------------------------------------------------------- items
-
 const encodeItem = <I extends HubItem>(item: I, state: EncodeState): void =>
   (ITEM_ENCODERS[item.kind] as (item: I, state: EncodeState) => void)(item, state);
 
@@ -139,18 +135,14 @@ function encodeCompaction(item: HubItem & { kind: 'compaction' }, state: EncodeS
 
 /** Returns a block only if this provider signed it, for this account, and the text is unchanged. */
 function restoreThinking({ opaque, summary }: HubReasoningItem, { target, forms }: EncodeState): Block | undefined {
-  const { account } = target;
   if (opaque === undefined && summary.length > 0) return forms.unsigned?.(summary.join('\n\n'));
-  if (opaque?.issuer !== 'messages') return undefined;
-  if (opaque.account !== undefined && account !== undefined && opaque.account !== account) return undefined;
+  if (!opaque || !isReadable(opaque, 'messages', target.account)) return undefined;
   if (opaque.kind === 'redacted') return { type: 'redacted_thinking', data: opaque.data };
   const thinking = summary.join('\n\n');
   const signed = opaque.lengths?.reduce((sum, length) => sum + length, 0);
   if (signed !== undefined && signed !== thinking.length) return undefined;
   return { type: 'thinking', thinking, signature: opaque.data };
 }
-
-// ---------------------------------------------------------------- turns
 
 function appendTurn(turns: MessageTurn[], turn: MessageTurn): void {
   if (turn.blocks.length === 0) return;

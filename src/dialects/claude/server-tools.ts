@@ -1,11 +1,17 @@
-/**
- * Blocks of tools that the provider runs: a `*_tool_use` and a later `*_tool_result` form one hub item. The raw pair is
- * kept, because only its issuer can read the encrypted parts.
- */
+/** Blocks of tools that the provider runs: use and result form one hub item. The raw pair is kept, because only its issuer can read it. */
 import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
 import { foundTools } from '../tools/hosted.ts';
 import { digest } from '../wire/ids.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString, parseArgs } from '../wire/read.ts';
+import {
+  compact,
+  isObject,
+  joinedTexts,
+  maybeList,
+  maybeObject,
+  maybeString,
+  parseArgs,
+  tableOf,
+} from '../wire/read.ts';
 
 export const SERVER_USE_TYPES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
 
@@ -14,18 +20,16 @@ export const isResultType = (type: string): boolean => type.endsWith('_tool_resu
 export const serverToolOf = (block: JsonObject): ServerTool =>
   block.type === 'mcp_tool_use' ? 'mcp' : (TOOLS.get(maybeString(block.name) ?? '') ?? 'other');
 
-const TOOLS: ReadonlyMap<string, ServerTool> = new Map(
-  Object.entries<ServerTool>({
-    web_search: 'web_search',
-    web_fetch: 'web_fetch',
-    code_execution: 'code_exec',
-    bash_code_execution: 'code_exec',
-    text_editor_code_execution: 'code_exec',
-    tool_search_tool_regex: 'tool_search',
-    tool_search_tool_bm25: 'tool_search',
-    advisor: 'advisor',
-  }),
-);
+const TOOLS = tableOf<ServerTool>({
+  web_search: 'web_search',
+  web_fetch: 'web_fetch',
+  code_execution: 'code_exec',
+  bash_code_execution: 'code_exec',
+  text_editor_code_execution: 'code_exec',
+  tool_search_tool_regex: 'tool_search',
+  tool_search_tool_bm25: 'tool_search',
+  advisor: 'advisor',
+});
 
 /** A call without a result is still in progress. Blocks that the gateway made up have nothing that their issuer could read. */
 export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServerCall {
@@ -70,7 +74,7 @@ const READERS: Partial<Readonly<Record<ServerTool, CallReader>>> = {
         name: maybeString(use.name) ?? '',
         args: JSON.stringify(input),
       },
-      output: result && textOf(result.content),
+      output: result && joinedTexts(result.content, '\n'),
     }),
   tool_search: (_, { query, pattern }, result) =>
     compact({
@@ -93,18 +97,12 @@ function failureOf(result: JsonObject | undefined): Partial<HubServerCall> {
 
 /** Other media of a page are named by their type only. */
 const pageText = ({ type, media_type: mime, data, content }: JsonObject): string | undefined =>
-  type === 'base64' ? `[${String(mime)}]` : (maybeString(data) ?? (textOf(content) || undefined));
+  type === 'base64' ? `[${String(mime)}]` : (maybeString(data) ?? (joinedTexts(content, '\n') || undefined));
 
 const inputText = (input: JsonObject): string | undefined =>
   Object.keys(input).length > 0 ? JSON.stringify(input) : undefined;
 
 const texts = (value: unknown): string[] | undefined => (typeof value === 'string' ? [value] : undefined);
-
-const textOf = (content: unknown): string =>
-  maybeString(content) ??
-  maybeList(content)
-    .flatMap((block) => maybeString(maybeObject(block).text) ?? [])
-    .join('\n');
 
 /** Of code and of commands. A result that only its issuer can read has no text. */
 function ranOutput({ content }: JsonObject): string {
@@ -137,8 +135,6 @@ const sourcesOf = (entries: readonly unknown[]): { url: string; title: string }[
     return url === undefined ? [] : [{ url, title: maybeString(maybeObject(entry).title) || url }];
   });
 
-// ---------------------------------------------------------------- encoding
-
 /** Required by current clients. Only the code of the provider could call a tool in any other way. */
 export const DIRECT_CALLER: JsonObject = { type: 'direct' };
 
@@ -146,10 +142,7 @@ export const DIRECT_CALLER: JsonObject = { type: 'direct' };
 export const SYNTHETIC_PREFIX = 'srvtoolu_gw';
 export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC_PREFIX);
 
-/**
- * Returns the raw blocks of a messages call. A call of another provider becomes a synthetic pair, or nothing if this dialect has no
- * block for its tool.
- */
+/** The raw blocks of a messages call. A foreign call becomes a synthetic pair, or nothing if this dialect has no block for its tool. */
 export function encodeServerCall(call: HubServerCall): JsonObject[] {
   if (call.issuer === 'messages') return rawBlocks(call);
   if (call.status === 'in_progress') return [];

@@ -1,20 +1,13 @@
 /** Decoder of text blocks. Consecutive text blocks are the parts of one hub message. */
 import type { HubAnnotation, HubEvent, HubItem, HubText, JsonObject } from '../hub/types.ts';
 import { maybeString } from '../wire/read.ts';
-import {
-  type BlockState,
-  beginItem,
-  endItem,
-  type OpenBlock,
-  type OpenMessage,
-  outOfOrderError,
-} from './block-state.ts';
+import * as blocks from './block-state.ts';
 import { decodeCitation } from './citations.ts';
 
-export function openTextBlock(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
+export function openTextBlock(first: JsonObject, state: blocks.BlockState, out: HubEvent[]): blocks.OpenBlock {
   const citations: HubAnnotation[] = [];
   let text = '';
-  let message: OpenMessage | undefined;
+  let message: blocks.OpenMessage | undefined;
   let part = 0;
   const append = (delta: JsonObject, sink: HubEvent[]): void => {
     const citation = delta.citation === undefined ? undefined : decodeCitation(delta.citation);
@@ -26,7 +19,7 @@ export function openTextBlock(first: JsonObject, state: BlockState, out: HubEven
       part = message.parts.push({ kind: 'text', text: '' }) - 1;
     }
     // Hub parts are sequential: only the last part accepts text.
-    if (part < message.parts.length - 1) throw outOfOrderError();
+    if (part < message.parts.length - 1) throw blocks.outOfOrderError();
     text += added;
     sink.push({ kind: 'text', index: message.index, part, text: added });
   };
@@ -44,12 +37,12 @@ export function openTextBlock(first: JsonObject, state: BlockState, out: HubEven
   return { append, close };
 }
 
-function joinMessage(state: BlockState, out: HubEvent[]): OpenMessage {
+function joinMessage(state: blocks.BlockState, out: HubEvent[]): blocks.OpenMessage {
   if (!state.message) {
     const parts: HubText[] = [];
     const skeleton: HubItem = { kind: 'message', role: 'assistant', parts: [] };
-    const index = beginItem(skeleton, () => messageItem(message), state, out);
-    const message: OpenMessage = { index, parts, openParts: 0, isTruncated: false };
+    const index = blocks.beginItem(skeleton, () => messageItem(message), state, out);
+    const message: blocks.OpenMessage = { index, parts, openParts: 0, isTruncated: false };
     state.message = message;
   }
   state.message.openParts += 1;
@@ -57,17 +50,17 @@ function joinMessage(state: BlockState, out: HubEvent[]): OpenMessage {
 }
 
 /** Ends the current message before a block of another kind. An open text block, which no provider sends, keeps it open. */
-export function detachMessage(state: BlockState, out: HubEvent[]): void {
+export function detachMessage(state: blocks.BlockState, out: HubEvent[]): void {
   const { message } = state;
   state.message = undefined;
   if (message && message.openParts === 0) endMessage(message, state, out);
 }
 
-const messageItem = ({ parts, isTruncated }: OpenMessage): HubItem => ({
+const messageItem = ({ parts, isTruncated }: blocks.OpenMessage): HubItem => ({
   kind: 'message',
   role: 'assistant',
   parts,
   ...(isTruncated && { incomplete: true }),
 });
-const endMessage = (message: OpenMessage, state: BlockState, out: HubEvent[]): void =>
-  endItem(message.index, messageItem(message), state, out);
+const endMessage = (message: blocks.OpenMessage, state: blocks.BlockState, out: HubEvent[]): void =>
+  blocks.endItem(message.index, messageItem(message), state, out);

@@ -1,14 +1,23 @@
-/**
- * Converse, the format of Bedrock for all its models. A dialect of providers only: no client speaks it. `src/providers/upstream/clouds/`
- * reads its frames as server-sent events, and gives its errors and exceptions the form of the Messages API.
- */
+/** Converse, Bedrock's format for all its models; no client speaks it. `src/providers/upstream/clouds/` gives its frames and errors the form of the Messages API. */
 import type { UpstreamSide } from '../codec.ts';
-import { decodeError, fieldNames } from '../messages/index.ts';
-import { decodeReply } from './upstream/decode-reply.ts';
+import type { SupportTable } from '../hub/fields.ts';
+import { decodeError, fieldNames, support as messagesSupport } from '../messages/index.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
-import { openDecoder } from './upstream/stream-decoder.ts';
-import { support } from './upstream/support.ts';
+import { decodeReply, openDecoder } from './upstream/stream-decoder.ts';
 import { readUsage } from './usage.ts';
+
+/** That of the Messages API, apart from these. The encoder reports what a single model lacks. */
+const support: SupportTable = {
+  ...messagesSupport,
+  maxToolCalls: 'dropped',
+  compaction: 'dropped',
+  /** The API generates at least one token. */
+  prewarm: 'rejected',
+  parallelTools: 'dropped',
+  userId: 'dropped',
+  /** Into the invocation logs. */
+  metadata: 'changed',
+};
 
 export const converseUpstream: UpstreamSide = {
   dialect: 'converse',

@@ -1,8 +1,8 @@
 /** Token counts of Converse: fresh input, cache reads and cache writes are disjoint, as in the Messages API. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 import { tierUsed } from '../wire/service-tiers.ts';
+import { invalidCount } from '../wire/usage.ts';
 
 /** `serviceTier` is its sibling. Without a report the usage is marked as estimated. */
 export function decodeUsage(usage: JsonObject | undefined, serviceTier?: unknown): HubUsage {

@@ -2,7 +2,7 @@
 import type { ThinkingField } from '../../rules/index.ts';
 import type { UpstreamTarget } from '../codec.ts';
 import type { HubField, RequestSection } from '../hub/fields.ts';
-import type { Effort, HubReasoning, JsonObject } from '../hub/types.ts';
+import type { HubReasoning, JsonObject } from '../hub/types.ts';
 import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
 import { compact } from '../wire/read.ts';
 
@@ -21,7 +21,7 @@ export function encodeThinking(
   return compact(encoded);
 }
 
-function effortOf({ mode, effort, budget }: HubReasoning): Effort | undefined {
+function effortOf({ mode, effort, budget }: HubReasoning): string | undefined {
   if (mode === 'off') return 'none';
   if (effort) return effort;
   if (mode === 'between_tools') return 'low';
@@ -31,12 +31,12 @@ function effortOf({ mode, effort, budget }: HubReasoning): Effort | undefined {
 interface Thinking {
   readonly isOn: boolean;
   /** The nearest one that the server accepts. */
-  readonly effort: Effort | undefined;
+  readonly effort: string | undefined;
   /** Tokens. */
   readonly budget: number | undefined;
 }
 
-const effortIfOn = ({ isOn, effort }: Thinking): Effort | undefined => (isOn ? effort : undefined);
+const effortIfOn = ({ isOn, effort }: Thinking): string | undefined => (isOn ? effort : undefined);
 
 const WRITERS: Readonly<Record<ThinkingField, (thinking: Thinking) => JsonObject>> = {
   reasoning_effort: ({ effort }) => ({ reasoning_effort: effort }),

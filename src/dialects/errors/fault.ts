@@ -1,6 +1,6 @@
 /** A classified upstream failure: the error for the client, and what the pool does with the account. */
 import { type ApiError, fail } from '../../core/index.ts';
-import type { FaultKind } from '../../rules/index.ts';
+import { type ErrorCode, type FaultKind, faultRow } from '../../rules/index.ts';
 import { fold } from '../hub/fold.ts';
 import type { HubError, HubEvent, HubReply } from '../hub/types.ts';
 import { compact } from '../wire/read.ts';
@@ -22,6 +22,18 @@ export function withProviderCode(fault: Fault, ...names: readonly (string | unde
   const providerCode = names.find((name) => name !== undefined && PROVIDER_CODE.test(name));
   return providerCode === undefined ? fault : { ...fault, providerCode };
 }
+
+/** The message is the gateway's own, because the provider's text may identify the account. */
+export const accountFault = (
+  kind: FaultKind,
+  message: string,
+  waitMs: number | undefined,
+  code: ErrorCode = faultRow(kind).code,
+): Fault => ({
+  kind,
+  error: compact({ code, message, retryAfterMs: waitMs }),
+  ...(waitMs !== undefined && { cooldownMs: waitMs }),
+});
 
 /** Turns a hub error into the `ApiError` that decoders throw. */
 export const failureOf = (error: HubError): ApiError =>

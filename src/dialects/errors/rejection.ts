@@ -1,7 +1,4 @@
-/**
- * Rejections by an upstream encoder. The encoder does not know the client's dialect, so the message begins with a section or field of
- * the hub request; `convert.ts` replaces that by the client's field name. Messages that clients match on keep their exact text.
- */
+/** Rejections by an upstream encoder, under a field of the hub, which `convert.ts` replaces by the client's. Messages that clients match on keep their text. */
 import { ApiError, fail, failAt } from '../../core/index.ts';
 import type { ErrorCode } from '../../rules/index.ts';
 import type { FieldNames, HubField, RequestSection } from '../hub/fields.ts';

@@ -23,11 +23,10 @@ import { fold, unfold } from '../hub/fold.ts';
 import { wrap } from '../opaque/envelope.ts';
 import { decodeRequest } from './client/decode-request.ts';
 import { encodeReply } from './client/encode-reply.ts';
-import { fieldNames } from './client/field-names.ts';
 import { fromGoogleSchema } from './client/from-google-schema.ts';
-import { decodeReply } from './upstream/decode-reply.ts';
+import { fieldNames, support } from './fields.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
-import { support } from './upstream/support.ts';
+import { decodeReply } from './upstream/stream-decoder.ts';
 import { toGoogleSchema } from './upstream/to-google-schema.ts';
 import type { WireContent } from './wire.ts';
 

@@ -1,16 +1,20 @@
-/**
- * Errors of this dialect in both directions. Upstream failures are classified by status, status name and details, by text only
- * where no code exists. Provider messages reach the client only for errors of its own request.
- */
-import { valueOfJson } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
+/** Errors in both directions, classified by status, name and details. Provider messages reach the client only for its own request. */
+import { sentence, valueOfJson } from '../../core/index.ts';
+import {
+  type ErrorCode,
+  errorRow,
+  errorType,
+  type FaultKind,
+  faultRow,
+  providerErrorRow,
+  usualStatus,
+} from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
 import { compact, isObject, lookUp, maybeList, maybeNumber, maybeObject, maybeString } from '../wire/read.ts';
 
-/** Decodes an error response. */
 export function decodeError(response: UpstreamFailure): Fault {
   const parsed = parseError(errorOf(response.body));
   const headerMs = retryAfterMs(response.headers);
@@ -18,7 +22,6 @@ export function decodeError(response: UpstreamFailure): Fault {
   return withProviderCode(fault, ...parsed.reasons, parsed.statusName);
 }
 
-/** Decodes the `error` member of a stream chunk. */
 export function decodeStreamError(error: JsonObject): Fault {
   const parsed = parseError(error);
   const status = maybeNumber(error.code) ?? lookUp(STATUS_OF_NAME, parsed.statusName) ?? 500;
@@ -99,7 +102,8 @@ function classify(parsed: ParsedError): Fault {
   if (kind === 'opaque_rejected')
     return { kind, error: { code: faultRow(kind).code, message: INVALID_SIGNATURE, status: 400 } };
   if (kind === 'request') return requestFault(parsed, code ?? 'invalid_request');
-  return accountFault(kind, kind === 'rate_limited' || kind === 'overloaded' ? parsed : undefined);
+  const waitMs = kind === 'rate_limited' || kind === 'overloaded' ? (parsed.retryMs ?? parsed.headerMs) : undefined;
+  return accountFault(kind, ACCOUNT_MESSAGES[kind] ?? sentence(faultRow(kind).means), waitMs);
 }
 
 function requestFault(parsed: ParsedError, code: ErrorCode): Fault {
@@ -111,18 +115,6 @@ function requestFault(parsed: ParsedError, code: ErrorCode): Fault {
       status: parsed.status,
       param: parsed.field,
     }),
-  };
-}
-
-/** Account errors get the gateway's own message, because the provider's text may identify the account. */
-function accountFault(kind: FaultKind, parsed?: ParsedError): Fault {
-  const row = faultRow(kind);
-  const waitMs = parsed?.retryMs ?? parsed?.headerMs;
-  const message = `${row.means.charAt(0).toUpperCase()}${row.means.slice(1)}.`;
-  return {
-    kind,
-    error: compact({ code: row.code, message: ACCOUNT_MESSAGES[kind] ?? message, retryAfterMs: waitMs }),
-    ...(waitMs !== undefined && { cooldownMs: waitMs }),
   };
 }
 
@@ -140,8 +132,7 @@ const INVALID_SIGNATURE = 'Thought signature is not valid.';
 /** Returns the error object, which is both the HTTP body and the in-stream chunk. */
 export function encodeError(error: HubError): JsonObject {
   const row = errorRow(error.code);
-  const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
-  const code = error.status ?? row.statusIn?.generate ?? defaultStatus;
+  const code = error.status ?? row.statusIn?.generate ?? usualStatus(row);
   const wait = error.retryAfterMs === undefined ? undefined : `${error.retryAfterMs / 1000}s`;
   const details = [
     { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: error.code },

@@ -1,10 +1,7 @@
-/**
- * Thought signatures: opaque values that models of the third generation require back with their calls. They are wrapped,
- * restored or replaced by the documented placeholder, and never parsed.
- */
+/** Thought signatures, which models require back with their calls: wrapped, restored or replaced by a placeholder, never parsed. */
 import type { DecodeContext } from '../codec.ts';
 import type { Opaque } from '../hub/types.ts';
-import { isEnvelope, pack, unwrap } from '../opaque/envelope.ts';
+import { isEnvelope, isReadable, pack, unwrap } from '../opaque/envelope.ts';
 import { ISSUER } from './wire.ts';
 
 /** Documented placeholder that the provider accepts instead of a missing signature. */
@@ -33,8 +30,5 @@ export const signatureForClient = (opaque: Opaque | undefined): { readonly thoug
   opaque === undefined ? {} : { thoughtSignature: pack(opaque, ISSUER) };
 
 /** Returns the value if this provider issued it for the target account, else undefined. */
-export function signatureForUpstream(opaque: Opaque | undefined, account: string | undefined): string | undefined {
-  if (opaque?.issuer !== ISSUER || opaque.kind !== 'thought') return undefined;
-  const isOtherAccount = opaque.account !== undefined && account !== undefined && opaque.account !== account;
-  return isOtherAccount ? undefined : opaque.data;
-}
+export const signatureForUpstream = (opaque: Opaque | undefined, account: string | undefined): string | undefined =>
+  opaque?.kind === 'thought' && isReadable(opaque, ISSUER, account) ? opaque.data : undefined;

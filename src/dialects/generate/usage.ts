@@ -1,11 +1,7 @@
-/**
- * Token counts in both directions. The provider reports thoughts apart from candidates and hosted-tool results apart from the
- * prompt; the hub includes them in output and input. Both include cached tokens in the input.
- */
+/** Token counts. The provider reports thoughts and hosted-tool results apart; the hub includes them in output and input. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { cacheParts } from '../wire/cache-parts.ts';
-import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
+import { cacheParts, invalidCount } from '../wire/usage.ts';
 
 /** Counts reported so far. They are cumulative, and a later chunk may omit some of them. */
 export interface UsageCounts {

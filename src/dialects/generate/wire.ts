@@ -1,10 +1,7 @@
-/**
- * Shared types and helpers of the generateContent wire. Clients may send camelCase or snake_case, so requests are read
- * through `field`. Providers reply in camelCase only.
- */
+/** The generateContent wire. Clients send camelCase or snake_case, so requests are read through `field`. Providers use camelCase. */
 import type { Style } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
-import { isGiven } from '../wire/read.ts';
+import { isGiven, type Reader } from '../wire/read.ts';
 
 export const ISSUER: Style = 'generate-content';
 
@@ -18,6 +15,12 @@ export interface WireContent {
 /** Returns `holder.camelName`, or else `holder.camel_name`. */
 export const field = (holder: JsonObject, camel: string): unknown =>
   isGiven(holder[camel]) ? holder[camel] : (holder[snakeOf(camel)] ?? undefined);
+
+/** Reads the field in either spelling; undefined if it is absent. */
+export function optionalField<T>(holder: JsonObject, name: string, read: Reader<T>, at = ''): T | undefined {
+  const value = field(holder, name);
+  return isGiven(value) ? read(value, at ? `${at}.${name}` : name) : undefined;
+}
 
 const SNAKE = new Map<string, string>();
 export function snakeOf(camel: string): string {

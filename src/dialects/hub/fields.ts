@@ -1,7 +1,4 @@
-/**
- * The closed list of optional request fields. Every upstream dialect has one support table with a row for each of them, its own or that of
- * `WITHOUT_FIELDS`, so that a conversion cannot drop a field without a row that declares it.
- */
+/** The closed list of optional request fields. Each upstream dialect has a support row for each, so that none is dropped undeclared. */
 import { fail } from '../../core/index.ts';
 import type { HubItem, HubPart, HubRequest } from './types.ts';
 
@@ -25,7 +22,7 @@ const IS_PRESENT = {
   imageSettings: (r) => r.output.image !== undefined,
   reasoning: (r) => r.reasoning.mode !== undefined || r.reasoning.effort !== undefined,
   // Every dialect can show a summary; only one can choose its style.
-  reasoningStyle: (r) => r.reasoning.style === 'concise' || r.reasoning.style === 'detailed',
+  reasoningStyle: (r) => (r.reasoning.style ?? 'auto') !== 'auto',
   structuredOutput: (r) => r.output.format.kind !== 'text',
   citations: (r) => anyPart(r, (p) => (p.kind === 'file' || p.kind === 'search_result') && p.citations === true),
   imageDetail: (r) => anyPart(r, (p) => p.kind === 'image' && p.detail !== undefined && p.detail !== 'auto'),
@@ -57,7 +54,6 @@ export const HUB_FIELDS = Object.keys(IS_PRESENT) as HubField[];
 export const REQUEST_SECTIONS = ['conversation', 'thoughts', 'tools', 'searchTool', 'toolChoice'] as const;
 export type RequestSection = (typeof REQUEST_SECTIONS)[number];
 
-/** The name of each field and section in one dialect. */
 export type FieldNames = Readonly<Record<HubField | RequestSection, string>>;
 
 /** The names that most dialects use. A dialect without a field keeps its name here, which completes the table. */
@@ -97,7 +93,6 @@ export const COMMON_NAMES = {
   metadata: 'metadata',
 } as const satisfies Partial<FieldNames>;
 
-/** What an upstream dialect does with a field. */
 export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
 export type SupportTable = Readonly<Record<HubField, Support>>;
 
@@ -155,28 +150,17 @@ export function checkSupport(request: HubRequest, support: SupportTable, names: 
 export const changedFields = (request: HubRequest, support: SupportTable): HubField[] =>
   changeableFields(support).filter((field) => IS_PRESENT[field](request));
 
-const changeableByTable = new WeakMap<SupportTable, readonly HubField[]>();
-
-function changeableFields(support: SupportTable): readonly HubField[] {
-  let fields = changeableByTable.get(support);
-  if (!fields) {
-    fields = HUB_FIELDS.filter((field) => support[field] === 'changed');
-    changeableByTable.set(support, fields);
-  }
-  return fields;
+/** Computed once per table: tables are constants, and few of their fields are changed, dropped or rejected. */
+function fieldsWith(...outcomes: readonly Support[]): (support: SupportTable) => readonly HubField[] {
+  const byTable = new WeakMap<SupportTable, readonly HubField[]>();
+  return (support) => {
+    const fields = byTable.get(support) ?? HUB_FIELDS.filter((field) => outcomes.includes(support[field]));
+    byTable.set(support, fields);
+    return fields;
+  };
 }
-
-const unsupportedByTable = new WeakMap<SupportTable, readonly HubField[]>();
-
-/** Computed once per table: tables are constants, and few of their fields are dropped or rejected. */
-function unsupportedFields(support: SupportTable): readonly HubField[] {
-  let fields = unsupportedByTable.get(support);
-  if (!fields) {
-    fields = HUB_FIELDS.filter((field) => support[field] !== 'kept' && support[field] !== 'changed');
-    unsupportedByTable.set(support, fields);
-  }
-  return fields;
-}
+const changeableFields = fieldsWith('changed');
+const unsupportedFields = fieldsWith('dropped', 'rejected');
 
 const anyPart = (request: HubRequest, test: (part: HubPart) => boolean): boolean =>
   request.items.some((item) => (item.kind === 'message' || item.kind === 'tool_result') && item.parts.some(test));

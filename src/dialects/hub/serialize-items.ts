@@ -1,7 +1,4 @@
-/**
- * Serialization of interleaved items for dialects that allow one open item at a time. Holds the events of later items back
- * until the current one ends. Items keep the order in which they opened.
- */
+/** Serialization of interleaved items for dialects with one open item at a time: later ones wait, in the order in which they opened. */
 import type { HubEvent } from './types.ts';
 
 export type ItemEvent = Extract<HubEvent, { index: number }>;

@@ -1,7 +1,4 @@
-/**
- * Emulation of stop sequences for upstreams without such a field: cuts the text before the first match, as a provider would.
- * Matches visible text only, never thinking or tool arguments.
- */
+/** Stop sequences for upstreams without such a field: cuts visible text, never thinking or tool arguments, before the first match. */
 import type { HubEvent, HubItem, HubPart, HubReply, HubText } from './types.ts';
 
 interface Match {
@@ -9,10 +6,7 @@ interface Match {
   readonly sequence: string;
 }
 
-/**
- * Returns the match that ends first, the longest of several: a provider stops as soon as one sequence is complete.
- * The start would depend on how a stream is split, because a longer sequence may still be incomplete.
- */
+/** The match that ends first, the longest of several, as a provider stops. By its start, it would depend on the chunks of the stream. */
 function firstMatch(text: string, sequences: readonly string[]): Match | undefined {
   let found: Match | undefined;
   for (const sequence of sequences) {
@@ -124,7 +118,6 @@ function closeItem({ item, parts, args }: OpenItem): HubItem {
   return item.kind === 'tool_call' ? { ...item, args: args || '{}' } : item;
 }
 
-/** Cuts a unary reply. */
 export function cutReply(reply: HubReply, sequences: readonly string[]): HubReply {
   const items: HubItem[] = [];
   for (const item of reply.items) {

@@ -7,8 +7,6 @@
 import type { Usage } from '../../core/index.ts';
 import type { ClientDialect, ErrorCode, ServerTool, Style } from '../../rules/index.ts';
 
-// ---------------------------------------------------------------- request
-
 export interface HubRequest {
   readonly dialect: ClientDialect;
   readonly model: string;
@@ -75,7 +73,8 @@ export interface HubSampling {
 
 export interface HubOutput {
   readonly format: HubFormat;
-  readonly verbosity?: 'low' | 'medium' | 'high';
+  /** Here and in other settings of style, any word: the provider judges, because newer models have further ones. */
+  readonly verbosity?: string;
   readonly modalities?: readonly ('text' | 'image' | 'audio')[];
   readonly image?: HubImageSettings;
 }
@@ -99,14 +98,13 @@ export type HubFormat =
 
 export interface HubReasoning {
   readonly mode?: 'off' | 'auto' | 'budget' | 'between_tools';
-  readonly effort?: Effort;
+  /** One of `EFFORTS`, or a word that no table knows. */
+  readonly effort?: string;
   /** Tokens; only with mode `budget`. */
   readonly budget?: number;
   readonly show?: 'none' | 'summary';
-  readonly style?: 'auto' | 'concise' | 'detailed';
+  readonly style?: string;
 }
-export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
-export type Effort = (typeof EFFORTS)[number];
 
 export interface HubMeta {
   readonly userId?: string;
@@ -137,23 +135,11 @@ export interface AllowedHostedTool {
 }
 
 export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boolean } & (
-  | {
-      readonly kind: 'function';
-      readonly name: string;
-      readonly namespace?: string;
-      readonly namespaceDescription?: string;
-      readonly description?: string;
-      readonly schema: JsonObject;
-      readonly strict?: boolean;
-    }
-  | {
+  | ({ readonly kind: 'function'; readonly schema: JsonObject; readonly strict?: boolean } & DeclaredTool)
+  | ({
       readonly kind: 'custom';
-      readonly name: string;
-      readonly namespace?: string;
-      readonly namespaceDescription?: string;
-      readonly description?: string;
       readonly grammar?: { readonly syntax: string; readonly definition: string };
-    }
+    } & DeclaredTool)
   /** Run by the client, shaped by one provider: bash, text editor, shell, apply_patch. */
   | { readonly kind: 'builtin'; readonly builtin: string; readonly name: string; readonly raw: JsonObject }
   /** Run by the provider. */
@@ -166,6 +152,8 @@ export type HubTool = { readonly cache?: CacheBreakpoint; readonly defer?: boole
       readonly at?: string;
     }
 );
+
+export type HubServerTool = HubTool & { readonly kind: 'server' };
 
 export interface ServerToolOptions {
   readonly allowedDomains?: readonly string[];
@@ -187,8 +175,6 @@ export interface ServerToolOptions {
 
 export type { ServerTool };
 
-// ---------------------------------------------------------------- conversation
-
 export type HubItem =
   | HubMessage
   | HubReasoningItem
@@ -198,7 +184,7 @@ export type HubItem =
   /** A provider's summary of the earlier conversation. */
   | { readonly kind: 'compaction'; readonly text?: string; readonly opaque?: Opaque }
   | { readonly kind: 'tool_change'; readonly add: readonly HubTool[] }
-  | { readonly kind: 'config_change'; readonly effort?: Effort; readonly format?: HubFormat }
+  | { readonly kind: 'config_change'; readonly effort?: string; readonly format?: HubFormat }
   /** Reference to a stored item; replaced before encoding. */
   | { readonly kind: 'ref'; readonly id: string }
   /** Assistant content that only its issuer understands. */
@@ -219,20 +205,21 @@ export interface HubReasoningItem {
   readonly opaque?: Opaque;
   readonly redacted?: boolean;
 }
-export interface HubToolCall {
+export interface HubToolCall extends ToolName {
   readonly kind: 'tool_call';
   readonly callId: string;
-  readonly name: string;
-  readonly namespace?: string;
   readonly form: 'function' | 'custom' | 'builtin';
   /** Raw JSON text as the model wrote it (free text for custom tools); parsed only where a target needs an object. */
   readonly args: string;
   readonly signature?: Opaque;
 }
-/** A tool as the client names it. */
 export interface ToolName {
   readonly name: string;
   readonly namespace?: string;
+}
+interface DeclaredTool extends ToolName {
+  readonly namespaceDescription?: string;
+  readonly description?: string;
 }
 export interface HubToolResult {
   readonly kind: 'tool_result';
@@ -362,8 +349,6 @@ export interface Opaque {
 
 export type JsonObject = { readonly [name: string]: unknown };
 
-// ---------------------------------------------------------------- reply
-
 export interface HubReply extends ReplyEnd {
   /** The upstream's id, unchanged. */
   readonly id: string;
@@ -413,8 +398,6 @@ export type HubStop =
 export type HubUsage = Usage;
 export const NO_USAGE: HubUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 
-// ---------------------------------------------------------------- stream
-
 /**
  * Decoders guarantee and encoders rely on: `start` comes first and once. `item` precedes every event of its index; indices
  * are dense from 0 in order of arrival, and several items may be open. `item_end` comes once per item and equals its deltas.
@@ -442,4 +425,14 @@ export interface HubError {
   readonly status?: number;
   readonly param?: string;
   readonly retryAfterMs?: number;
+}
+
+/** The request has the computer tool: its calls are converted for a client of this dialect. */
+export interface ComputerCalls {
+  readonly client: ClientDialect;
+  /** Calls of generate-content are calls of these functions, on a screen of this size. */
+  readonly desktop?: {
+    readonly functions: readonly string[];
+    readonly screen: { readonly width: number; readonly height: number };
+  };
 }

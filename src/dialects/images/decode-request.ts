@@ -1,16 +1,6 @@
-/**
- * Decoder of an image request whose fields are valid: one user message, and the image as the only modality. The table in
- * rules/images.ts says which fields are dropped by name and which are rejected.
- */
+/** Decoder of an image request whose fields are valid: one user message, and the image as the only modality (rules/images.ts). */
 
-import {
-  CONVERTED_IMAGE_FIELDS,
-  type ConvertedImageField,
-  IMAGE_FIELDS,
-  IMAGE_PRESETS,
-  type ImageField,
-  STANDARD_IMAGE_SIZES,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { ClientRequestHead } from '../codec.ts';
 import type { HubImageSettings, HubRequest, JsonObject } from '../hub/types.ts';
 import { settingsOfSize } from '../tools/images.ts';
@@ -42,14 +32,14 @@ export function decodeRequest(value: unknown, head: ClientRequestHead): HubReque
   };
 }
 
-const FIELDS = Object.entries(CONVERTED_IMAGE_FIELDS) as [ImageField, ConvertedImageField][];
+const FIELDS = Object.entries(rules.CONVERTED_IMAGE_FIELDS) as [rules.ImageField, rules.ConvertedImageField][];
 
-const hasEffect = ({ neutral }: ConvertedImageField, value: unknown): boolean =>
+const hasEffect = ({ neutral }: rules.ConvertedImageField, value: unknown): boolean =>
   isGiven(value) && !neutral?.includes(value as string | number);
 
 function checkConvertible(
-  name: ImageField,
-  { support, neutral = [], rejected }: ConvertedImageField,
+  name: rules.ImageField,
+  { support, neutral = [], rejected }: rules.ConvertedImageField,
   value: unknown,
 ): void {
   if (support !== 'rejected' && !rejected?.includes(value as string)) return;
@@ -58,7 +48,9 @@ function checkConvertible(
 }
 
 const unknownFields = (body: JsonObject): string[] =>
-  Object.keys(body).filter((name) => name !== 'model' && !Object.hasOwn(IMAGE_FIELDS, name) && isGiven(body[name]));
+  Object.keys(body).filter(
+    (name) => name !== 'model' && !Object.hasOwn(rules.IMAGE_FIELDS, name) && isGiven(body[name]),
+  );
 
 /** Fewer pixels would make the picture of the smallest tier more than twice as large as asked for. */
 const MIN_PIXELS = 2 ** 19;
@@ -70,13 +62,13 @@ function settingsFor(size: string | undefined): HubImageSettings | undefined {
   const settings = width * height < MIN_PIXELS ? undefined : settingsOfSize(width, height);
   if (!settings)
     unsupported('size', `this model has no equivalent of ${size}; use "${nearestPreset(size)}", or "auto".`);
-  const tier = Object.entries(IMAGE_PRESETS).find(([, sizes]) => Object.values(sizes).includes(size))?.[0];
+  const tier = Object.entries(rules.IMAGE_PRESETS).find(([, sizes]) => Object.values(sizes).includes(size))?.[0];
   return tier === undefined || tier === '1K' ? settings : { ...settings, tier };
 }
 
 const PRESETS: readonly string[] = [
-  ...STANDARD_IMAGE_SIZES.filter((size) => size !== 'auto'),
-  ...Object.values(IMAGE_PRESETS).flatMap((sizes) => Object.values(sizes)),
+  ...rules.STANDARD_IMAGE_SIZES.filter((size) => size !== 'auto'),
+  ...Object.values(rules.IMAGE_PRESETS).flatMap((sizes) => Object.values(sizes)),
 ];
 
 /** The ratio counts more than the number of pixels, because it decides what the picture shows. */

@@ -1,9 +1,6 @@
-/**
- * Streams of the images API. A picture arrives in one piece, so its event is the last one: it carries the usage, which is
- * known only at the end.
- */
+/** Streams of the images API. A picture arrives in one piece, so its event is the last one and carries the usage. */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
-import { errorRow, errorType } from '../../rules/index.ts';
+import { errorRow, errorType, usualStatus } from '../../rules/index.ts';
 import type { ReplyContext, StreamEncoder } from '../codec.ts';
 import type { HubError, HubEvent, HubItem, HubUsage } from '../hub/types.ts';
 import { compact } from '../wire/read.ts';
@@ -43,6 +40,6 @@ function completed(picture: Picture, created: number, usage: HubUsage | undefine
 
 function errorEvent({ code, message, status, param }: HubError): string {
   const row = errorRow(code);
-  const type = row.typeIn?.openai ?? errorType('openai', status ?? [row.status].flat()[0] ?? 500);
+  const type = row.typeIn?.openai ?? errorType('openai', status ?? usualStatus(row));
   return sse(JSON.stringify({ type: 'error', error: { message, type, param: param ?? null, code } }), 'error');
 }

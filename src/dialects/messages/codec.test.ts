@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { call, clientContext, hubReply, message } from '../../../test/support/dialects/messages.ts';
 import { encodeReply } from './client/encode-reply.ts';
-import { decodeReply } from './upstream/decode-reply.ts';
+import { decodeReply } from './upstream/stream-decoder.ts';
 
 it('messages codec decodes an encoded reply to the same hub reply', () => {
   const hub = hubReply([message('assistant', 'Hello'), call('c', '{"a":1}')], {

@@ -1,14 +1,11 @@
-/**
- * Errors of this dialect in both directions: upstream failures to faults, and gateway errors to response bodies. Clients
- * match on some messages, so those are kept literally (G 7).
- */
-import { valueOfJson } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, type FaultKind, faultRow, providerErrorRow } from '../../rules/index.ts';
+/** Errors of this dialect in both directions. Clients match on some messages, so those are kept literally (G 7). */
+import { fail, valueOfJson } from '../../core/index.ts';
+import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow, usualStatus } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
-import { type Fault, withProviderCode } from '../errors/fault.ts';
+import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
-import { maybeObject, maybeString } from '../wire/read.ts';
+import { maybeObject, maybeString, tableOf } from '../wire/read.ts';
 
 export function decodeError(failure: UpstreamFailure): Fault {
   const error = maybeObject(maybeObject(valueOfJson(failure.body)).error);
@@ -32,8 +29,7 @@ export function decodeStreamError(event: JsonObject): HubError {
 /** Returns the error object, which is both the HTTP body and the in-stream event. */
 export function encodeError(error: HubError, requestId: string): Record<string, unknown> {
   const row = errorRow(error.code);
-  const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
-  const status = row.statusIn?.messages ?? error.status ?? defaultStatus;
+  const status = row.statusIn?.messages ?? error.status ?? usualStatus(row);
   const type = row.typeIn?.messages ?? errorType('messages', status);
   return {
     type: 'error',
@@ -42,23 +38,19 @@ export function encodeError(error: HubError, requestId: string): Record<string, 
   };
 }
 
-const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map(
-  Object.entries<number>({
-    invalid_request_error: 400,
-    authentication_error: 401,
-    billing_error: 402,
-    permission_error: 403,
-    not_found_error: 404,
-    conflict_error: 409,
-    request_too_large: 413,
-    rate_limit_error: 429,
-    api_error: 500,
-    timeout_error: 504,
-    overloaded_error: 529,
-  }),
-);
-
-// ---------------------------------------------------------------- decoding
+const STATUS_OF_TYPE = tableOf<number>({
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+});
 
 interface Hints {
   readonly type: string | undefined;
@@ -74,26 +66,14 @@ function classify(status: number, message: string | undefined, { type, waitMs, n
     isOwn: message !== undefined,
     namesTime,
   });
-  if (kind !== 'request' && kind !== 'opaque_rejected') return accountFault(kind, waitMs);
+  if (kind !== 'request' && kind !== 'opaque_rejected')
+    return accountFault(kind, fail(faultRow(kind).code).message, waitMs);
   const text = (message ?? 'The provider rejected the request.').slice(0, MAX_MESSAGE_CHARS);
   return { kind, error: { code: code ?? faultRow(kind).code, message: text, status } };
 }
 
-/** Account errors get the gateway's own message, because the provider's text may identify the account. */
-function accountFault(kind: FaultKind, waitMs: number | undefined): Fault {
-  const { code } = faultRow(kind);
-  const error: HubError = { code, message: `${capitalize(errorRow(code).means)}.` };
-  return waitMs === undefined
-    ? { kind, error }
-    : { kind, error: { ...error, retryAfterMs: waitMs }, cooldownMs: waitMs };
-}
-
 /** Limit for provider messages, which may quote the request at length. */
 const MAX_MESSAGE_CHARS = 2_000;
-
-const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-
-// ---------------------------------------------------------------- encoding
 
 const unchanged = (message: string): string => message;
 

@@ -3,19 +3,17 @@ import { hasBlocksFor } from '../claude/server-tools.ts';
 import type { Codec } from '../codec.ts';
 import { decodeRequest } from './client/decode-request.ts';
 import { encodeReply } from './client/encode-reply.ts';
-import { fieldNames } from './client/field-names.ts';
 import { openEncoder } from './client/stream-encoder.ts';
 import { decodeError } from './errors.ts';
-import { decodeReply } from './upstream/decode-reply.ts';
+import { fieldNames, support } from './fields.ts';
 import { encodeRequest } from './upstream/encode-request.ts';
-import { openDecoder } from './upstream/stream-decoder.ts';
-import { support } from './upstream/support.ts';
+import { decodeReply, openDecoder } from './upstream/stream-decoder.ts';
 import { readUsage } from './usage.ts';
 
 export { decodeCountRequest } from './client/decode-request.ts';
-export { fieldNames } from './client/field-names.ts';
 export { decodeError, decodeStreamError, encodeError } from './errors.ts';
-export { support } from './upstream/support.ts';
+export { fieldNames, support } from './fields.ts';
+export { alignWithCalls } from './stop-reason.ts';
 
 export const messagesCodec: Codec = {
   client: {

@@ -1,18 +1,18 @@
 /** Stop reasons in both directions. `tool_use` is set exactly when there are calls, because agent loops hang otherwise. */
-import type { HubStop } from '../hub/types.ts';
 
-const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map(
-  Object.entries<HubStop>({
-    end_turn: 'end',
-    max_tokens: 'length',
-    stop_sequence: 'stop_sequence',
-    tool_use: 'tool',
-    pause_turn: 'pause',
-    refusal: 'refusal',
-    model_context_window_exceeded: 'context_full',
-    compaction: 'compaction',
-  }),
-);
+import type { HubStop } from '../hub/types.ts';
+import { tableOf } from '../wire/read.ts';
+
+const FROM_WIRE = tableOf<HubStop>({
+  end_turn: 'end',
+  max_tokens: 'length',
+  stop_sequence: 'stop_sequence',
+  tool_use: 'tool',
+  pause_turn: 'pause',
+  refusal: 'refusal',
+  model_context_window_exceeded: 'context_full',
+  compaction: 'compaction',
+});
 
 /** Treats unknown reasons as a normal end. */
 export const decodeStop = (reason: string | undefined, hasCalls: boolean): HubStop =>
@@ -64,7 +64,8 @@ export function encodeStop(info: StopInfo, hasCalls: boolean): Record<string, un
   };
 }
 
-function alignWithCalls(stop: HubStop, hasCalls: boolean): HubStop {
+/** The reason and the calls must agree, because agent loops hang otherwise. */
+export function alignWithCalls(stop: HubStop, hasCalls: boolean): HubStop {
   if (stop === 'tool' && !hasCalls) return 'end';
   return stop === 'end' && hasCalls ? 'tool' : stop;
 }

@@ -1,11 +1,8 @@
-/**
- * Token counts in both directions. This dialect splits input into three disjoint counts (fresh, cache writes, cache reads);
- * the hub has the total and the cached parts of it.
- */
+/** Token counts. This dialect splits input into fresh, cache writes and cache reads; the hub has the total and its cached parts. */
 import type { ModelUsage } from '../../core/index.ts';
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { invalidCount } from '../wire/invalid-usage.ts';
-import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString, tableOf } from '../wire/read.ts';
+import { invalidCount } from '../wire/usage.ts';
 
 /** Member of a merged report that keeps the first invalid count, because a later report would hide it. */
 const INVALID = 'invalid_count';
@@ -110,6 +107,4 @@ export function encodeUsage(usage: HubUsage, searches = 0): Record<string, unkno
   };
 }
 
-const TIERS: ReadonlyMap<string, string> = new Map(
-  Object.entries<string>({ priority: 'priority', fast: 'priority', batch: 'batch' }),
-);
+const TIERS = tableOf<string>({ priority: 'priority', fast: 'priority', batch: 'batch' });

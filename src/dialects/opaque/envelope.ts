@@ -1,8 +1,5 @@
-/**
- * The `gw1.` envelope: carries an opaque value and its issuer through the opaque slot of a client of another dialect.
- * Envelopes from clients are untrusted: a malformed one counts as absent, and the gateway drops one without its signature (sign.ts).
- */
-import type { Style } from '../../rules/index.ts';
+/** The `gw1.` envelope: an opaque value and its issuer in the slot of another dialect. A malformed or unsigned one counts as absent. */
+import { type Style, words } from '../../rules/index.ts';
 import type { Opaque } from '../hub/types.ts';
 import { isObject, maybeCount, maybeString } from '../wire/read.ts';
 
@@ -18,6 +15,10 @@ export const slotText = (slot: string | undefined): string =>
 
 export const isEnvelope = (text: string): boolean => text.startsWith(ENVELOPE_PREFIX);
 
+/** Only its issuer can read a value, and only with the account that it is bound to. */
+export const isReadable = ({ issuer, account: bound }: Opaque, reader: Style, account: string | undefined): boolean =>
+  issuer === reader && (bound === undefined || account === undefined || bound === account);
+
 /** Returns the slot text for a client of style `client`: bare for values of that style, an envelope for all others. */
 export const pack = (opaque: Opaque, client: Style): string =>
   opaque.issuer === client && opaque.account === undefined && opaque.id === undefined ? opaque.data : wrap(opaque);
@@ -29,15 +30,7 @@ export function wrap(opaque: Opaque): string {
 }
 
 const STYLES: readonly Style[] = ['responses', 'messages', 'generate-content'];
-const KINDS: readonly Opaque['kind'][] = [
-  'thinking',
-  'redacted',
-  'reasoning',
-  'thought',
-  'compaction',
-  'summary',
-  'hosted',
-];
+const KINDS: readonly Opaque['kind'][] = words('thinking redacted reasoning thought compaction summary hosted');
 
 /** Every envelope begins with this, because `wrap` writes the same members first. */
 const START = wrap({ issuer: 'messages', kind: 'thinking', data: '' }).slice(0, ENVELOPE_PREFIX.length + 16);
@@ -48,7 +41,6 @@ const SHAPE = new RegExp(
   `^\\{"v":1,"p":${STRING},"k":${STRING}(?:,"a":${STRING})?(?:,"i":${STRING})?(?:,"s":${LENGTHS})?(?:,"m":${STRING})?,"d":${STRING}\\}$`,
 );
 
-/** Returns undefined for text that is not a valid envelope. */
 export function unwrap(text: string): Opaque | undefined {
   if (!text.startsWith(START) || text.length > MAX_CHARS) return undefined;
   const json = Buffer.from(text.slice(ENVELOPE_PREFIX.length), 'base64url').toString('utf8');

@@ -1,7 +1,4 @@
-/**
- * Opaque values in a request: finding them, removing them, and restoring those that the client's dialect has no slot for.
- * Reasoning is removed together with its value; it never becomes visible text.
- */
+/** Opaque values in a request: finds, removes and restores them. Reasoning goes with its value; it never becomes visible text. */
 import type { HubItem, HubPart, HubRequest, HubServerCall, HubText, Opaque } from '../hub/types.ts';
 import { digest } from '../wire/ids.ts';
 
@@ -137,10 +134,7 @@ function addTexts(texts: readonly HubText[], found: Map<string, OpaqueForCall>):
 
 const isText = (part: HubPart): part is HubText => part.kind === 'text';
 
-/**
- * Puts remembered values back into the request; calls that carry their own value stay as they are. Set `signsText` only for
- * providers that sign text, because the lookup hashes every assistant message.
- */
+/** Puts remembered values back where calls carry none. `signsText` only for providers that sign text: it hashes every assistant message. */
 export function restoreOpaque(
   request: HubRequest,
   lookUp: (id: string) => OpaqueForCall | undefined,

@@ -1,7 +1,4 @@
-/**
- * Signatures of opaque values: a value in the envelope of a client is accepted only with the signature that the gateway gave it. What a
- * signature binds is the gateway's choice; here it is a function.
- */
+/** Signatures of opaque values: an envelope of a client counts only with the one of the gateway, which decides what it binds. */
 import type { HubEvent, HubItem, HubPart, HubRequest, Opaque } from '../hub/types.ts';
 import { withoutRejected } from './in-request.ts';
 

@@ -1,7 +1,7 @@
 /** Encoder of text format and reasoning, for upstream requests and for the echo in responses. */
 import type { Capabilities } from '../../rules/index.ts';
-import type { Effort, HubFormat, HubReasoning, JsonObject } from '../hub/types.ts';
-import { isStrict } from '../tools/strict-schema.ts';
+import type { HubFormat, HubReasoning, JsonObject } from '../hub/types.ts';
+import { isStrict } from '../tools/schemas.ts';
 import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
 import { compact } from '../wire/read.ts';
 
@@ -28,7 +28,7 @@ export function encodeReasoning(reasoning: HubReasoning, capabilities: Capabilit
   return effort === undefined && summary === undefined ? undefined : compact({ effort, summary });
 }
 
-function requestedEffort({ mode, effort, budget = 0 }: HubReasoning): Effort | undefined {
+function requestedEffort({ mode, effort, budget = 0 }: HubReasoning): string | undefined {
   if (mode === 'off') return 'none';
   if (effort !== undefined) return effort;
   if (mode === 'between_tools') return 'low';

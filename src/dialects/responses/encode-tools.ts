@@ -5,6 +5,7 @@ import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
 import type {
   AllowedHostedTool,
   HubRequest,
+  HubServerTool,
   HubTool,
   HubToolChoice,
   JsonObject,
@@ -12,10 +13,9 @@ import type {
   ToolName,
 } from '../hub/types.ts';
 import { builtinFunction } from '../tools/builtins.ts';
-import { type NamedTool, toolsByName } from '../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
 import { remoteServer } from '../tools/mcp.ts';
-import type { ToolNames } from '../tools/names.ts';
+import { type NamedTool, type ToolNames, toolsByName } from '../tools/names.ts';
 import { checkSearchOptions, rejectOption, type SearchOptions } from '../tools/search.ts';
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
@@ -100,9 +100,7 @@ function encodeBuiltinTool(tool: ToolOf<'builtin'>, context: ToolContext): JsonO
   return { type: 'function', name: wireName(context.names, tool), description, parameters: schema, strict: false };
 }
 
-// ---------------------------------------------------------------- hosted tools
-
-function encodeServerTool(tool: ToolOf<'server'>, context: ToolContext): JsonObject | undefined {
+function encodeServerTool(tool: HubServerTool, context: ToolContext): JsonObject | undefined {
   if (context.request.dialect === 'responses') return tool.raw;
   const encode = HOSTED_ENCODERS[tool.tool];
   const type = TOOL_FORMS[tool.tool].forms.responses;
@@ -110,7 +108,7 @@ function encodeServerTool(tool: ToolOf<'server'>, context: ToolContext): JsonObj
 }
 
 /** Hosted tools of other dialects that are more than their type. */
-const HOSTED_ENCODERS: Partial<Readonly<Record<ServerTool, (tool: ToolOf<'server'>) => JsonObject | undefined>>> = {
+const HOSTED_ENCODERS: Partial<Readonly<Record<ServerTool, (tool: HubServerTool) => JsonObject | undefined>>> = {
   web_search: encodeSearchTool,
   code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
   image_gen: ({ raw }) => withoutPartials(raw),
@@ -120,7 +118,7 @@ const HOSTED_ENCODERS: Partial<Readonly<Record<ServerTool, (tool: ToolOf<'server
 /** The limit on uses is one of the request: see `searchLimit`. */
 const SEARCH_OPTIONS: SearchOptions = new Set(['allowedDomains', 'maxUses', 'userLocation', 'contextSize']);
 
-function encodeSearchTool(tool: ToolOf<'server'>): JsonObject {
+function encodeSearchTool(tool: HubServerTool): JsonObject {
   checkSearchOptions(tool, SEARCH_OPTIONS);
   const { allowedDomains, userLocation, contextSize } = tool.options;
   return compact({
@@ -142,7 +140,7 @@ export const droppedSearchOptions = (tools: readonly HubTool[], { request }: Too
 /** The limit of the client on searches. The dialect limits the calls of all hosted tools together, so there must be no other one. */
 export function searchLimit(tools: readonly HubTool[], context: ToolContext): number | undefined {
   const hosted = tools.filter(
-    (tool): tool is ToolOf<'server'> => tool.kind === 'server' && encodeServerTool(tool, context) !== undefined,
+    (tool): tool is HubServerTool => tool.kind === 'server' && encodeServerTool(tool, context) !== undefined,
   );
   const limited = hosted.find(({ tool, options }) => tool === 'web_search' && options.maxUses !== undefined);
   if (limited && hosted.length > 1) rejectOption(limited, 'max_uses', 'beside other hosted tools with this model');
@@ -172,8 +170,6 @@ function encodeMcpTool(raw: JsonObject): JsonObject | undefined {
 
 const hasToolSearch = (request: HubRequest): boolean =>
   request.tools.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
-
-// ---------------------------------------------------------------- choice
 
 /** The type in a choice; that of a tool which only this dialect has is its name. */
 const hostedType = (tool: ServerTool): string => TOOL_FORMS[tool].forms.responses ?? TOOL_FORMS[tool].name;
@@ -207,7 +203,6 @@ const encodeAllowedHosted = ({ tool, label }: AllowedHostedTool): JsonObject =>
   compact({ type: hostedType(tool), server_label: label });
 
 interface OfferedForms {
-  /** Names of custom tools. */
   readonly custom: ReadonlySet<unknown>;
   /** Types of tools without a name. */
   readonly typed: ReadonlySet<unknown>;
@@ -226,8 +221,6 @@ function encodeHostedChoice(tool: ServerTool, offered: readonly JsonObject[]): J
   if (offered.some((offer) => maybeString(offer.type)?.startsWith(type))) return { type };
   return rejectHostedChoice(tool);
 }
-
-// ---------------------------------------------------------------- echo
 
 export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
   groupByNamespace(tools, (tool) => {

@@ -1,7 +1,4 @@
-/**
- * Errors of the responses dialect: upstream errors as faults, and hub errors as the `error` of a failed response.
- * Never shows account ids or credentials to the client.
- */
+/** Errors of the responses dialect, in both directions. Never shows account ids or credentials to the client. */
 import { valueOfJson } from '../../core/index.ts';
 import { type ErrorCode, type FaultKind, faultRow, isPolicyCode, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
@@ -106,8 +103,6 @@ function retryDelayInMessage(message: string): number | undefined {
   const match = /try again in (\d+(?:\.\d+)?)\s*(ms|s)\b/i.exec(message);
   return match ? Math.ceil(Number(match[1]) * (match[2] === 'ms' ? 1 : 1000)) : undefined;
 }
-
-// ---------------------------------------------------------------- hub errors on the wire
 
 const STREAM_CODES: Partial<Record<ErrorCode, string>> = {
   insufficient_balance: 'insufficient_quota',

@@ -1,29 +1,13 @@
-/**
- * Output items of a response, built from hub items; unary replies and streams share them. One hub item becomes any number of
- * wire items. Each is built when its output index is known, because the index determines its id.
- */
+/** Output items of a response, for unary replies and streams. One hub item becomes any number; each is built once its output index, and so its id, is known. */
 import { valueOfJson } from '../../core/index.ts';
-import type {
-  FoundTool,
-  HubImage,
-  HubItem,
-  HubMessage,
-  HubPart,
-  HubReasoningItem,
-  HubRequest,
-  HubServerCall,
-  HubToolCall,
-  JsonObject,
-  Opaque,
-  ServerTool,
-} from '../hub/types.ts';
+import type * as hub from '../hub/types.ts';
 import { EMPTY_ENVELOPE, pack } from '../opaque/envelope.ts';
-import { COMPUTER } from '../tools/computer.ts';
+import { COMPUTER } from '../tools/computer-actions.ts';
 import { unwrapInput } from '../tools/free-text.ts';
 import { carriedBefore } from '../tools/hosted.ts';
 import { itemId } from '../wire/ids.ts';
 import { formatOfMime } from '../wire/image-format.ts';
-import { compact, isObject, maybeList, maybeString, parseArgs } from '../wire/read.ts';
+import { compact, isObject, maybeList, maybeString, parseArgs, tableOf } from '../wire/read.ts';
 import { encodeAnnotation } from './annotations.ts';
 import { signatureOfCall, signatureOfImage, signatureOfText } from './thought-signatures.ts';
 
@@ -32,7 +16,7 @@ type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 /** A wire item before it has an output index. */
 export interface ItemBuilder {
   readonly idPrefix: Parameters<typeof itemId>[0];
-  build(id: string, status: ItemStatus): JsonObject;
+  build(id: string, status: ItemStatus): hub.JsonObject;
   /** The arguments are not valid JSON. In a truncated reply such a call was cut. */
   readonly hasInvalidArgs?: boolean;
 }
@@ -40,8 +24,7 @@ export interface ItemBuilder {
 export const outputItemId = (builder: ItemBuilder, responseId: string, outputIndex: number): string =>
   itemId(builder.idPrefix, responseId, outputIndex);
 
-/** Returns the builders of all wire items of a hub item. */
-export function itemBuilders(item: HubItem, toolKinds: NonFunctionTools): ItemBuilder[] {
+export function itemBuilders(item: hub.HubItem, toolKinds: NonFunctionTools): ItemBuilder[] {
   switch (item.kind) {
     case 'message':
       return messageBuilders(item);
@@ -63,16 +46,14 @@ export function itemBuilders(item: HubItem, toolKinds: NonFunctionTools): ItemBu
   }
 }
 
-// ---------------------------------------------------------------- messages
-
-function messageBuilders(message: HubMessage): ItemBuilder[] {
+function messageBuilders(message: hub.HubMessage): ItemBuilder[] {
   const builders: ItemBuilder[] = message.parts.some((part) => encodePart(part)) ? [messageBuilder(message)] : [];
   for (const part of message.parts)
     if (part.kind === 'image') builders.push(...imageBuilders(part), ...signatureBuilders(signatureOfImage(part)));
   return [...builders, ...signatureBuilders(signatureOfText(message))];
 }
 
-export const messageBuilder = (message: HubMessage): ItemBuilder => ({
+export const messageBuilder = (message: hub.HubMessage): ItemBuilder => ({
   idPrefix: 'msg',
   build: (id, status) =>
     compact({
@@ -86,7 +67,7 @@ export const messageBuilder = (message: HubMessage): ItemBuilder => ({
 });
 
 /** Returns undefined for empty parts and for kinds of parts that messages of this dialect cannot contain. */
-export function encodePart(part: HubPart): JsonObject | undefined {
+export function encodePart(part: hub.HubPart): hub.JsonObject | undefined {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return undefined;
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text };
   const annotations = (part.annotations ?? []).map(encodeAnnotation);
@@ -94,10 +75,10 @@ export function encodePart(part: HubPart): JsonObject | undefined {
 }
 
 /** An image is complete when it arrives, whatever ends the reply after it. */
-function imageBuilders({ source }: HubImage): ItemBuilder[] {
+function imageBuilders({ source }: hub.HubImage): ItemBuilder[] {
   if (source.kind !== 'base64') return [];
   const { data, mime } = source;
-  const build = (id: string, status: ItemStatus): JsonObject =>
+  const build = (id: string, status: ItemStatus): hub.JsonObject =>
     status === 'in_progress'
       ? { id, type: 'image_generation_call', status, result: null }
       : compact({
@@ -110,10 +91,8 @@ function imageBuilders({ source }: HubImage): ItemBuilder[] {
   return [{ idPrefix: 'ig', build }];
 }
 
-// ---------------------------------------------------------------- reasoning
-
 /** Only the finished item has the opaque value: clients keep the first value that they see. */
-export const reasoningBuilder = (item: HubReasoningItem): ItemBuilder => ({
+export const reasoningBuilder = (item: hub.HubReasoningItem): ItemBuilder => ({
   idPrefix: 'rs',
   build: (id, status) =>
     compact({
@@ -125,20 +104,18 @@ export const reasoningBuilder = (item: HubReasoningItem): ItemBuilder => ({
     }),
 });
 
-const encryptedContent = ({ opaque }: HubReasoningItem): string =>
+const encryptedContent = ({ opaque }: hub.HubReasoningItem): string =>
   opaque ? pack(opaque, 'responses') : EMPTY_ENVELOPE;
 
-export const encodeSummary = (text: string): JsonObject => ({ type: 'summary_text', text });
+export const encodeSummary = (text: string): hub.JsonObject => ({ type: 'summary_text', text });
 
-export const signatureBuilders = (opaque: Opaque | undefined): ItemBuilder[] =>
+export const signatureBuilders = (opaque: hub.Opaque | undefined): ItemBuilder[] =>
   opaque ? [reasoningBuilder({ kind: 'reasoning', summary: [], opaque })] : [];
 
-const compactionBuilder = (opaque: Opaque): ItemBuilder => ({
+const compactionBuilder = (opaque: hub.Opaque): ItemBuilder => ({
   idPrefix: 'cmp',
   build: (id) => ({ id, type: 'compaction', encrypted_content: pack(opaque, 'responses') }),
 });
-
-// ---------------------------------------------------------------- calls
 
 /** `wrapped`: a free-text tool at an upstream that has only functions, with its text wrapped in JSON. */
 export type CallShape = 'function' | 'custom' | 'wrapped' | 'builtin';
@@ -146,7 +123,7 @@ export type CallShape = 'function' | 'custom' | 'wrapped' | 'builtin';
 /** Kinds of the tools that the client did not declare as functions, by `toolKey`. */
 export type NonFunctionTools = ReadonlyMap<string, 'custom' | 'builtin'>;
 
-export function nonFunctionTools(request: HubRequest): NonFunctionTools {
+export function nonFunctionTools(request: hub.HubRequest): NonFunctionTools {
   const added = request.items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []));
   const kinds = new Map<string, 'custom' | 'builtin'>();
   for (const tool of [...request.tools, ...added]) {
@@ -159,7 +136,7 @@ export function nonFunctionTools(request: HubRequest): NonFunctionTools {
 
 const toolKey = (tool: { name: string; namespace?: string }): string => `${tool.namespace ?? ''}\n${tool.name}`;
 
-export function callShape(call: HubToolCall, toolKinds: NonFunctionTools): CallShape {
+export function callShape(call: hub.HubToolCall, toolKinds: NonFunctionTools): CallShape {
   if (call.form === 'custom') return 'custom';
   const kind = toolKinds.get(toolKey(call));
   if (kind === 'custom') return 'wrapped';
@@ -167,7 +144,7 @@ export function callShape(call: HubToolCall, toolKinds: NonFunctionTools): CallS
   return kind === 'builtin' || isTyped ? 'builtin' : 'function';
 }
 
-export function callBuilder(call: HubToolCall, shape: CallShape): ItemBuilder {
+export function callBuilder(call: hub.HubToolCall, shape: CallShape): ItemBuilder {
   const hasInvalidArgs = shape !== 'custom' && valueOfJson(call.args) === undefined;
   if (shape === 'builtin' && call.name === COMPUTER)
     return { idPrefix: 'cu', hasInvalidArgs, build: (id, status) => encodeComputerCall(call, id, status) };
@@ -178,43 +155,36 @@ export function callBuilder(call: HubToolCall, shape: CallShape): ItemBuilder {
   return { idPrefix: 'fc', hasInvalidArgs, build: (id, status) => encodeFunctionCall(call, id, status) };
 }
 
-function encodeFunctionCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
+function encodeFunctionCall(call: hub.HubToolCall, id: string, status: ItemStatus): hub.JsonObject {
   const { callId, name, namespace } = call;
   const args = status === 'in_progress' ? '' : call.args || (status === 'completed' ? '{}' : '');
   return compact({ id, type: 'function_call', status, call_id: callId, name, namespace, arguments: args });
 }
 
-function encodeCustomCall(call: HubToolCall, shape: CallShape, id: string, status: ItemStatus): JsonObject {
+function encodeCustomCall(call: hub.HubToolCall, shape: CallShape, id: string, status: ItemStatus): hub.JsonObject {
   const { callId, name, namespace } = call;
   const input = status === 'in_progress' ? '' : callInput(call, shape);
   return compact({ id, type: 'custom_tool_call', status, call_id: callId, name, namespace, input });
 }
 
-export const callInput = (call: HubToolCall, shape: CallShape): string =>
+export const callInput = (call: hub.HubToolCall, shape: CallShape): string =>
   shape === 'wrapped' ? unwrapInput(call.args) : call.args;
 
 interface TypedCall {
   readonly type: string;
   readonly field: string;
   /** Members that SDKs require in the item. */
-  readonly item?: JsonObject;
-  readonly action?: JsonObject;
+  readonly item?: hub.JsonObject;
+  readonly action?: hub.JsonObject;
 }
-const TYPED_CALLS: ReadonlyMap<string, TypedCall> = new Map<string, TypedCall>([
-  [
-    'shell',
-    {
-      type: 'shell_call',
-      field: 'action',
-      item: { environment: null },
-      action: { timeout_ms: null, max_output_length: null },
-    },
-  ],
-  ['local_shell', { type: 'local_shell_call', field: 'action', action: { type: 'exec', env: {} } }],
-  ['apply_patch', { type: 'apply_patch_call', field: 'operation' }],
-]);
+const SHELL_LIMITS = { timeout_ms: null, max_output_length: null };
+const TYPED_CALLS = tableOf<TypedCall>({
+  shell: { type: 'shell_call', field: 'action', item: { environment: null }, action: SHELL_LIMITS },
+  local_shell: { type: 'local_shell_call', field: 'action', action: { type: 'exec', env: {} } },
+  apply_patch: { type: 'apply_patch_call', field: 'operation' },
+});
 
-function encodeTypedCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
+function encodeTypedCall(call: hub.HubToolCall, id: string, status: ItemStatus): hub.JsonObject {
   const row = TYPED_CALLS.get(call.name);
   if (!row) return encodeFunctionCall(call, id, status);
   const args = parseArgs(call.args);
@@ -223,7 +193,7 @@ function encodeTypedCall(call: HubToolCall, id: string, status: ItemStatus): Jso
 }
 
 /** Newer clients read the list, older ones the one action. */
-export function encodeComputerCall(call: HubToolCall, id: string, status: ItemStatus): JsonObject {
+export function encodeComputerCall(call: hub.HubToolCall, id: string, status: ItemStatus): hub.JsonObject {
   const { actions, pending_safety_checks = [] } = parseArgs(call.args);
   const [action, ...others] = maybeList(actions);
   const one = others.length === 0 && action !== undefined ? { action } : {};
@@ -231,10 +201,8 @@ export function encodeComputerCall(call: HubToolCall, id: string, status: ItemSt
   return { id, type: 'computer_call', status, call_id: call.callId, pending_safety_checks, ...members };
 }
 
-// ---------------------------------------------------------------- hosted tools
-
 /** A call of another provider becomes the item for its tool, or nothing if this dialect has none. */
-function serverCallBuilders(call: HubServerCall): ItemBuilder[] {
+function serverCallBuilders(call: hub.HubServerCall): ItemBuilder[] {
   if (call.issuer === 'responses') return [call.raw].flat().filter(isObject).map(rawBuilder);
   if (call.image) return imageBuilders(call.image);
   const builders = HOSTED_ITEMS[call.tool]?.(call) ?? [];
@@ -242,14 +210,14 @@ function serverCallBuilders(call: HubServerCall): ItemBuilder[] {
 }
 
 /** Whether this dialect has an item for the call. */
-export const hasItemFor = (call: HubServerCall): boolean => (HOSTED_ITEMS[call.tool]?.(call) ?? []).length > 0;
+export const hasItemFor = (call: hub.HubServerCall): boolean => (HOSTED_ITEMS[call.tool]?.(call) ?? []).length > 0;
 
 /** Members of the finished item; those of the item in progress come from `opening`. */
 const hostedItem = (
   idPrefix: ItemBuilder['idPrefix'],
-  { status: final }: HubServerCall,
-  item: JsonObject,
-  opening: JsonObject = {},
+  { status: final }: hub.HubServerCall,
+  item: hub.JsonObject,
+  opening: hub.JsonObject = {},
 ): ItemBuilder => ({
   idPrefix,
   build: (id, status) =>
@@ -258,7 +226,7 @@ const hostedItem = (
       : { id, ...item, status: final === 'failed' ? 'failed' : 'completed' },
 });
 
-const HOSTED_ITEMS: Partial<Readonly<Record<ServerTool, (call: HubServerCall) => ItemBuilder[]>>> = {
+const HOSTED_ITEMS: Partial<Readonly<Record<hub.ServerTool, (call: hub.HubServerCall) => ItemBuilder[]>>> = {
   web_search(call) {
     const { queries = [], sources } = call;
     const urls = sources?.map(({ url }) => ({ type: 'url', url }));
@@ -304,8 +272,8 @@ const HOSTED_ITEMS: Partial<Readonly<Record<ServerTool, (call: HubServerCall) =>
     const tools = found.map(({ name }) => ({ type: 'function', name, parameters: null, strict: null }));
     const status = call.status === 'failed' ? 'incomplete' : 'completed';
     const build =
-      (item: JsonObject) =>
-      (id: string, given: ItemStatus): JsonObject => ({
+      (item: hub.JsonObject) =>
+      (id: string, given: ItemStatus): hub.JsonObject => ({
         id,
         ...item,
         ...shared,
@@ -318,11 +286,11 @@ const HOSTED_ITEMS: Partial<Readonly<Record<ServerTool, (call: HubServerCall) =>
   },
 };
 
-const listedTool = ({ name, description, schema = { type: 'object' } }: FoundTool): JsonObject =>
+const listedTool = ({ name, description, schema = { type: 'object' } }: hub.FoundTool): hub.JsonObject =>
   compact({ name, description, input_schema: schema });
 
 /** Passes an item of a responses provider on unchanged, with its original id. */
-const rawBuilder = (raw: JsonObject): ItemBuilder => ({
+const rawBuilder = (raw: hub.JsonObject): ItemBuilder => ({
   idPrefix: 'ws',
   build: (id, status) => ({
     ...raw,

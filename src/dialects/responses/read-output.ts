@@ -1,21 +1,7 @@
-/**
- * Reader of upstream output items. The unary decoder and the stream decoder share it, so that both produce the same hub items.
- * Never fails on an invalid field.
- */
-import type {
-  HubImage,
-  HubItem,
-  HubMessage,
-  HubPart,
-  HubReasoningItem,
-  HubServerCall,
-  HubToolCall,
-  JsonObject,
-  Opaque,
-  ServerTool,
-} from '../hub/types.ts';
+/** Reader of upstream output items, for the unary and the stream decoder alike. Never fails on an invalid field. */
+import type * as hub from '../hub/types.ts';
 import { slotText } from '../opaque/envelope.ts';
-import { COMPUTER } from '../tools/computer.ts';
+import { COMPUTER } from '../tools/computer-actions.ts';
 import { foundTools, withCarrier } from '../tools/hosted.ts';
 import { mimeOfImage } from '../wire/image-format.ts';
 import { compact, isGiven, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
@@ -30,7 +16,7 @@ export interface ItemContext {
 }
 
 /** Returns undefined for an empty message. */
-export function decodeOutputItem(item: JsonObject, context: ItemContext): HubItem | undefined {
+export function decodeOutputItem(item: hub.JsonObject, context: ItemContext): hub.HubItem | undefined {
   const type = maybeString(item.type) ?? '';
   if (type === 'message') {
     const parts = partsOf(item);
@@ -44,9 +30,7 @@ export function decodeOutputItem(item: JsonObject, context: ItemContext): HubIte
   return { kind: 'opaque', issuer: 'responses', raw: item };
 }
 
-// ---------------------------------------------------------------- messages
-
-export function messageOf(item: JsonObject, parts: readonly HubPart[]): HubMessage {
+export function messageOf(item: hub.JsonObject, parts: readonly hub.HubPart[]): hub.HubMessage {
   return compact({
     kind: 'message',
     role: 'assistant',
@@ -56,18 +40,18 @@ export function messageOf(item: JsonObject, parts: readonly HubPart[]): HubMessa
   });
 }
 
-export const phaseOf = (value: unknown): HubMessage['phase'] =>
+export const phaseOf = (value: unknown): hub.HubMessage['phase'] =>
   value === 'commentary' || value === 'final_answer' ? value : undefined;
 
 /** Returns undefined for an empty or unknown part. */
-export function contentOf(part: JsonObject): { kind: 'text' | 'refusal'; text: string } | undefined {
+export function contentOf(part: hub.JsonObject): { kind: 'text' | 'refusal'; text: string } | undefined {
   const kind = part.type === 'refusal' ? 'refusal' : part.type === 'output_text' ? 'text' : undefined;
   const text = maybeString(kind === 'refusal' ? part.refusal : part.text);
   return kind && text ? { kind, text } : undefined;
 }
 
-const partsOf = (item: JsonObject): HubPart[] =>
-  maybeList(item.content).flatMap((value): HubPart[] => {
+const partsOf = (item: hub.JsonObject): hub.HubPart[] =>
+  maybeList(item.content).flatMap((value): hub.HubPart[] => {
     const part = maybeObject(value);
     const content = contentOf(part);
     if (content?.kind !== 'text') return content ? [{ kind: 'refusal', text: content.text }] : [];
@@ -75,29 +59,29 @@ const partsOf = (item: JsonObject): HubPart[] =>
     return [{ kind: 'text', text: content.text, ...(annotations.length > 0 && { annotations }) }];
   });
 
-// ---------------------------------------------------------------- reasoning
-
 /** Summaries first, then the raw reasoning text that open models return instead. */
-const reasoningTexts = (item: JsonObject): string[] =>
+const reasoningTexts = (item: hub.JsonObject): string[] =>
   [...maybeList(item.summary), ...maybeList(item.content)].flatMap((part) => maybeString(maybeObject(part).text) || []);
 
-export function reasoningOf(item: JsonObject, summary: readonly string[], context: ItemContext): HubReasoningItem {
+export function reasoningOf(
+  item: hub.JsonObject,
+  summary: readonly string[],
+  context: ItemContext,
+): hub.HubReasoningItem {
   const opaque = readOpaqueValue(item, 'reasoning', context);
   // Lengths split a joined summary into its parts again; a single part needs none.
   const lengths = summary.length > 1 ? { lengths: summary.map((text) => text.length) } : {};
   return compact({ kind: 'reasoning', summary, opaque: opaque && { ...opaque, ...lengths } });
 }
 
-function readOpaqueValue(item: JsonObject, kind: Opaque['kind'], context: ItemContext): Opaque | undefined {
+function readOpaqueValue(item: hub.JsonObject, kind: hub.Opaque['kind'], context: ItemContext): hub.Opaque | undefined {
   const data = slotText(maybeString(item.encrypted_content));
   if (!data) return undefined;
   return compact({ issuer: 'responses', kind, id: maybeString(item.id), account: context.account, data });
 }
 
-// ---------------------------------------------------------------- calls
-
 interface CallRow {
-  readonly form: HubToolCall['form'];
+  readonly form: hub.HubToolCall['form'];
   /** Member with the arguments: text, or an object for typed tools. */
   readonly field: string;
   readonly name?: string;
@@ -112,25 +96,26 @@ const CALLS: ReadonlyMap<string, CallRow> = new Map<string, CallRow>([
 ]);
 
 /** Older models return one action, newer ones a list. */
-export const computerArgs = ({ action, actions, pending_safety_checks: checks }: JsonObject): string =>
+export const computerArgs = ({ action, actions, pending_safety_checks: checks }: hub.JsonObject): string =>
   JSON.stringify({
     actions: Array.isArray(actions) ? actions : [action].filter(isObject),
     ...(maybeList(checks).length > 0 && { pending_safety_checks: checks }),
   });
 
 /** A shell that runs in a container of the provider is a hosted tool. */
-export const isCall = (item: JsonObject): boolean => CALLS.has(maybeString(item.type) ?? '') && !isHostedShell(item);
-export const isHostedShell = ({ type, environment }: JsonObject): boolean =>
+export const isCall = (item: hub.JsonObject): boolean =>
+  CALLS.has(maybeString(item.type) ?? '') && !isHostedShell(item);
+export const isHostedShell = ({ type, environment }: hub.JsonObject): boolean =>
   type === 'shell_call' && isObject(environment) && environment.type !== 'local';
 
-const callRowOf = (item: JsonObject): CallRow =>
+const callRowOf = (item: hub.JsonObject): CallRow =>
   CALLS.get(maybeString(item.type) ?? '') ?? { form: 'function', field: 'arguments' };
 
 /** Empty until the upstream sends the name; the stream decoder waits for it. */
-export const nameOf = (item: JsonObject): string => callRowOf(item).name ?? maybeString(item.name) ?? '';
+export const nameOf = (item: hub.JsonObject): string => callRowOf(item).name ?? maybeString(item.name) ?? '';
 
 /** Empty arguments of a finished function call mean `{}`; those of a truncated call stay empty. */
-export function argsOf(item: JsonObject): string {
+export function argsOf(item: hub.JsonObject): string {
   const { field, form } = callRowOf(item);
   if (item.type === 'computer_call') return computerArgs(item);
   const value = item[field];
@@ -138,9 +123,9 @@ export function argsOf(item: JsonObject): string {
   return args === '' && form === 'function' && isFinished(item) ? '{}' : args;
 }
 
-const isFinished = (item: JsonObject): boolean => item.status !== 'incomplete' && item.status !== 'in_progress';
+const isFinished = (item: hub.JsonObject): boolean => item.status !== 'incomplete' && item.status !== 'in_progress';
 
-export function callOf(item: JsonObject, args: string, context: ItemContext): HubToolCall {
+export function callOf(item: hub.JsonObject, args: string, context: ItemContext): hub.HubToolCall {
   return compact({
     kind: 'tool_call',
     callId: context.callId(maybeString(item.call_id) || maybeString(item.id)),
@@ -151,9 +136,7 @@ export function callOf(item: JsonObject, args: string, context: ItemContext): Hu
   });
 }
 
-// ---------------------------------------------------------------- hosted tools
-
-export const SERVER_CALLS: ReadonlyMap<string, ServerTool> = new Map<string, ServerTool>([
+export const SERVER_CALLS: ReadonlyMap<string, hub.ServerTool> = new Map<string, hub.ServerTool>([
   ['web_search_call', 'web_search'],
   ['file_search_call', 'file_search'],
   ['code_interpreter_call', 'code_exec'],
@@ -166,7 +149,7 @@ export const SERVER_CALLS: ReadonlyMap<string, ServerTool> = new Map<string, Ser
 ]);
 
 /** `result` is the item with the result, where it is a separate one. */
-export function decodeServerCall(item: JsonObject, type: string, result?: JsonObject): HubServerCall {
+export function decodeServerCall(item: hub.JsonObject, type: string, result?: hub.JsonObject): hub.HubServerCall {
   const isFailed = item.status === 'failed' || (isObject(item.error) && type !== 'image_generation_call');
   return compact({
     kind: 'server_call',
@@ -181,7 +164,7 @@ export function decodeServerCall(item: JsonObject, type: string, result?: JsonOb
 
 /** The shared form of a call, by the type of its item. */
 const CALL_READERS: Readonly<
-  Record<string, (item: JsonObject, result: JsonObject | undefined) => Partial<HubServerCall>>
+  Record<string, (item: hub.JsonObject, result: hub.JsonObject | undefined) => Partial<hub.HubServerCall>>
 > = {
   web_search_call({ action: value }) {
     const action = maybeObject(value);
@@ -257,32 +240,32 @@ const toolsIn = (value: unknown): readonly unknown[] => {
 };
 
 /** A tool search and a shell that the provider runs are two items: the call, and its result. */
-export const hasSeparateResult = (item: JsonObject): boolean =>
+export const hasSeparateResult = (item: hub.JsonObject): boolean =>
   isHostedShell(item) || (item.type === 'tool_search_call' && item.execution !== 'client');
-export const isSeparateResult = ({ type, execution }: JsonObject): boolean =>
+export const isSeparateResult = ({ type, execution }: hub.JsonObject): boolean =>
   type === 'shell_call_output' || (type === 'tool_search_output' && execution !== 'client');
 
 export const decodeWithResult = (
-  call: JsonObject,
-  result: JsonObject | undefined,
+  call: hub.JsonObject,
+  result: hub.JsonObject | undefined,
   account: string | undefined,
-): HubServerCall => withCarrier(decodeServerCall(call, maybeString(call.type) ?? '', result), account);
+): hub.HubServerCall => withCarrier(decodeServerCall(call, maybeString(call.type) ?? '', result), account);
 
 /** Puts results into their calls, in a list that grows. Each item is visited once, however many results there are. */
 export class ResultJoiner {
-  readonly #items: HubItem[];
+  readonly #items: hub.HubItem[];
   readonly #account: string | undefined;
   /** Positions of calls without a result, by type. */
   readonly #waiting = new Map<unknown, number[]>();
   #seen = 0;
 
-  constructor(items: HubItem[], account?: string) {
+  constructor(items: hub.HubItem[], account?: string) {
     this.#items = items;
     this.#account = account;
   }
 
   /** Into the last call that waits for a result of its type. False if there is none. */
-  join(result: JsonObject): boolean {
+  join(result: hub.JsonObject): boolean {
     for (; this.#seen < this.#items.length; this.#seen += 1) this.#note(this.#items[this.#seen]);
     const type = maybeString(result.type)?.replace('_output', '_call').replace('_call_call', '_call');
     const at = this.#waiting.get(type)?.pop();
@@ -292,7 +275,7 @@ export class ResultJoiner {
     return true;
   }
 
-  #note(item: HubItem | undefined): void {
+  #note(item: hub.HubItem | undefined): void {
     const type = wireOf(item)?.type;
     if (type === undefined) return;
     const positions = this.#waiting.get(type);
@@ -302,10 +285,10 @@ export class ResultJoiner {
 }
 
 /** The call as it came; undefined once it has its result. */
-const wireOf = (item: HubItem | undefined): JsonObject | undefined =>
+const wireOf = (item: hub.HubItem | undefined): hub.JsonObject | undefined =>
   item?.kind === 'server_call' && isObject(item.raw) ? item.raw : undefined;
 
-function imageOf({ result, output_format }: JsonObject): HubImage | undefined {
+function imageOf({ result, output_format }: hub.JsonObject): hub.HubImage | undefined {
   if (typeof result !== 'string' || result === '') return undefined;
   const mime = mimeOfImage(maybeString(output_format), result);
   return { kind: 'image', source: { kind: 'base64', mime, data: result } };

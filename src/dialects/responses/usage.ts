@@ -1,12 +1,8 @@
-/**
- * Token usage of the responses dialect. `input_tokens` includes cache reads and writes, `output_tokens` includes reasoning. The
- * tokens of the image tool stand apart in `tool_usage.image_gen`; the hub includes them in its totals and in its image tokens.
- */
+/** Token usage. Input includes cache reads and writes, output reasoning; tokens of the image tool (`tool_usage.image_gen`) join the totals and the image tokens. */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
-import { cachedMedia, cacheParts } from '../wire/cache-parts.ts';
-import { invalidCount } from '../wire/invalid-usage.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
+import { cachedMedia, cacheParts, invalidCount } from '../wire/usage.ts';
 
 /** Decodes the usage of a finished response. Missing usage is marked as estimated, so that it is not billed as zero. */
 export function decodeUsage(response: JsonObject, items: readonly HubItem[]): HubUsage {
@@ -46,10 +42,7 @@ interface ImageTokens {
 const IMAGE_TOOL = 'image_generation';
 const NO_IMAGES: ImageTokens = { input: 0, output: 0 };
 
-/**
- * Tokens of the image model behind the tool. Its prompt counts as text unless the details name image tokens; its output counts as
- * image unless they name less. Cached prompt tokens are not set apart, because their price is that of another model.
- */
+/** Tokens of the model behind the image tool: prompt as text, output as image, unless details say otherwise. Cached ones have the price of another model. */
 function imageTokensOf(response: JsonObject): ImageTokens {
   const used = maybeObject(maybeObject(response.tool_usage).image_gen);
   const input = maybeCount(used.input_tokens) ?? 0;

@@ -1,8 +1,7 @@
-/**
- * Provider-defined tools that the client executes, declared as plain functions for other providers. The schemas are the
- * published ones; a call carries the same object either way.
- */
+/** Provider-defined tools that the client executes, declared as functions for other providers by their published schemas; calls carry the same object. */
+
 import type { JsonObject } from '../hub/types.ts';
+import { tableOf } from '../wire/read.ts';
 
 export interface BuiltinFunction {
   readonly description: string;
@@ -37,66 +36,64 @@ const EDIT: JsonObject = {
   },
 };
 
-const FUNCTIONS: ReadonlyMap<string, BuiltinFunction> = new Map(
-  Object.entries<BuiltinFunction>({
-    bash: {
-      description: 'Runs a command in a bash session that lives on between calls.',
-      schema: object({
-        command: text('The command to run.'),
-        restart: { type: 'boolean', description: 'Restarts the session.' },
-      }),
-    },
-    text_editor: {
-      description: 'Views, creates and edits text files.',
-      schema: object({ command: oneOf('view', 'create', 'str_replace', 'insert'), ...EDIT }, 'command', 'path'),
-    },
-    memory: {
-      description: 'Reads and keeps notes as files below /memories.',
-      schema: object(
-        {
-          command: oneOf('view', 'create', 'str_replace', 'insert', 'delete', 'rename'),
-          ...EDIT,
-          old_path: text('Present path, for rename.'),
-          new_path: text('New path, for rename.'),
-        },
-        'command',
-      ),
-    },
-    shell: {
-      description: "Runs shell commands on the caller's machine and returns their output.",
-      schema: object(
-        {
-          commands: texts('Commands to run, each by itself.'),
-          timeout_ms: integer('Milliseconds after which a command is stopped.'),
-          max_output_length: integer('Characters of output to return at most.'),
-        },
-        'commands',
-      ),
-    },
-    local_shell: {
-      description: "Runs one program on the caller's machine and returns its output.",
-      schema: object(
-        {
-          command: texts('The program and its arguments.'),
-          working_directory: text('Directory to run it in.'),
-          timeout_ms: integer('Milliseconds after which it is stopped.'),
-          env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Environment variables.' },
-          user: text('User to run it as.'),
-        },
-        'command',
-      ),
-    },
-    apply_patch: {
-      description: 'Creates, updates or deletes one file by a diff.',
-      schema: object(
-        {
-          type: oneOf('create_file', 'update_file', 'delete_file'),
-          path: text('Path of the file.'),
-          diff: text('The change, in V4A diff format; not needed for delete_file.'),
-        },
-        'type',
-        'path',
-      ),
-    },
-  }),
-);
+const FUNCTIONS = tableOf<BuiltinFunction>({
+  bash: {
+    description: 'Runs a command in a bash session that lives on between calls.',
+    schema: object({
+      command: text('The command to run.'),
+      restart: { type: 'boolean', description: 'Restarts the session.' },
+    }),
+  },
+  text_editor: {
+    description: 'Views, creates and edits text files.',
+    schema: object({ command: oneOf('view', 'create', 'str_replace', 'insert'), ...EDIT }, 'command', 'path'),
+  },
+  memory: {
+    description: 'Reads and keeps notes as files below /memories.',
+    schema: object(
+      {
+        command: oneOf('view', 'create', 'str_replace', 'insert', 'delete', 'rename'),
+        ...EDIT,
+        old_path: text('Present path, for rename.'),
+        new_path: text('New path, for rename.'),
+      },
+      'command',
+    ),
+  },
+  shell: {
+    description: "Runs shell commands on the caller's machine and returns their output.",
+    schema: object(
+      {
+        commands: texts('Commands to run, each by itself.'),
+        timeout_ms: integer('Milliseconds after which a command is stopped.'),
+        max_output_length: integer('Characters of output to return at most.'),
+      },
+      'commands',
+    ),
+  },
+  local_shell: {
+    description: "Runs one program on the caller's machine and returns its output.",
+    schema: object(
+      {
+        command: texts('The program and its arguments.'),
+        working_directory: text('Directory to run it in.'),
+        timeout_ms: integer('Milliseconds after which it is stopped.'),
+        env: { type: 'object', additionalProperties: { type: 'string' }, description: 'Environment variables.' },
+        user: text('User to run it as.'),
+      },
+      'command',
+    ),
+  },
+  apply_patch: {
+    description: 'Creates, updates or deletes one file by a diff.',
+    schema: object(
+      {
+        type: oneOf('create_file', 'update_file', 'delete_file'),
+        path: text('Path of the file.'),
+        diff: text('The change, in V4A diff format; not needed for delete_file.'),
+      },
+      'type',
+      'path',
+    ),
+  },
+});

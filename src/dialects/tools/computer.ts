@@ -1,32 +1,35 @@
 /**
- * The computer tool of messages and responses: the actions of one vocabulary in the other. Responses has lists of actions, messages one
- * action for each call. An action that the other side lacks becomes a screenshot, which changes nothing and shows what is.
+ * The computer tool on converted paths: calls of one dialect's vocabulary in another's. An action that the other side lacks becomes a
+ * screenshot, which changes nothing and shows what is.
  */
-import { imageSize, MAX_IMAGE_HEAD } from '../../core/index.ts';
-import type { UpstreamDialect } from '../../rules/index.ts';
+import { type UpstreamDialect, words } from '../../rules/index.ts';
 import { reject } from '../errors/rejection.ts';
-import type { HubEvent, HubItem, HubRequest, HubTool, HubToolCall, HubToolResult, JsonObject } from '../hub/types.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString, parseArgs } from '../wire/read.ts';
+import type {
+  ComputerCalls,
+  HubEvent,
+  HubItem,
+  HubRequest,
+  HubServerTool,
+  HubToolCall,
+  HubToolResult,
+} from '../hub/types.ts';
+import { sizeOfImage } from '../wire/image-format.ts';
+import { isObject, parseArgs } from '../wire/read.ts';
+import { CHECKS, COMPUTER, toMessages, toResponses } from './computer-actions.ts';
+import { desktopCall, desktopFunctions, ownCall } from './desktop.ts';
 
-/** The name of the tool in messages, and of its calls in the hub. */
-export const COMPUTER = 'computer';
-
-type ComputerTool = HubTool & { readonly kind: 'server' };
-
-export const computerToolOf = ({ tools }: Pick<HubRequest, 'tools'>): ComputerTool | undefined =>
-  tools.find((tool): tool is ComputerTool => tool.kind === 'server' && tool.tool === 'computer');
+export const computerToolOf = ({ tools }: Pick<HubRequest, 'tools'>): HubServerTool | undefined =>
+  tools.find((tool): tool is HubServerTool => tool.kind === 'server' && tool.tool === 'computer');
 
 /** A screen of usual size, until a screenshot shows the real one. */
 const USUAL_SCREEN = { width: 1024, height: 768 };
-/** Base64 characters that hold the head of a file. */
-const HEAD_CHARS = Math.ceil(MAX_IMAGE_HEAD / 3) * 4;
 
 /** As the client says, or as its newest screenshot has it: coordinates are pixels of what the model sees. */
-export function screenOf({ items }: HubRequest, { options: { screen } }: ComputerTool): typeof USUAL_SCREEN {
+export function screenOf({ items }: HubRequest, { options: { screen } }: HubServerTool): typeof USUAL_SCREEN {
   if (screen?.width !== undefined && screen.height !== undefined) return { width: screen.width, height: screen.height };
   const shot = items.findLast((item) => item.kind === 'tool_result' && screenshotOf(item) !== undefined);
   const source = shot?.kind === 'tool_result' ? screenshotOf(shot)?.source : undefined;
-  const size = source?.kind === 'base64' && imageSize(Buffer.from(source.data.slice(0, HEAD_CHARS), 'base64'));
+  const size = source?.kind === 'base64' && sizeOfImage(source.data);
   return size ? { width: size.width, height: size.height } : USUAL_SCREEN;
 }
 
@@ -36,9 +39,15 @@ const screenshotOf = ({ parts }: HubToolResult) => parts.find((part) => part.kin
 
 /** The history in the vocabulary of the provider. Requests without the tool, and those of its own dialect, stay as they are. */
 export function withComputerCalls(request: HubRequest, dialect: UpstreamDialect): HubRequest {
-  if (!computerToolOf(request) || request.dialect === dialect) return request;
-  if (dialect === 'messages') return { ...request, items: splitCalls(request.items) };
-  return dialect === 'responses' ? { ...request, items: withScreenshots(request.items) } : request;
+  const tool = computerToolOf(request);
+  if (!tool || request.dialect === dialect) return request;
+  if (dialect === 'responses') return { ...request, items: withScreenshots(request.items) };
+  const items = splitCalls(request.items);
+  const screen = dialect === 'generate' ? screenOf(request, tool) : undefined;
+  return {
+    ...request,
+    items: screen ? items.map((item) => (isComputerCall(item) ? desktopCall(item, screen) : item)) : items,
+  };
 }
 
 const isComputerCall = (item: HubItem): item is HubToolCall => item.kind === 'tool_call' && item.name === COMPUTER;
@@ -78,38 +87,56 @@ function withScreenshots(items: readonly HubItem[]): HubItem[] {
 
 // ---------------------------------------------------------------- replies
 
+/** What makes calls of the tool out of the provider's; undefined where the request has no such tool to convert. */
+export function computerCallsOf(request: HubRequest, dialect: UpstreamDialect): ComputerCalls | undefined {
+  const tool = computerToolOf(request);
+  if (!tool || request.dialect === dialect) return undefined;
+  const desktop = dialect === 'generate' && { functions: desktopFunctions(request), screen: screenOf(request, tool) };
+  return { client: request.dialect, ...(desktop && { desktop }) };
+}
+
+function computerCall(item: HubItem, { desktop }: ComputerCalls): HubToolCall | undefined {
+  if (!desktop) return isComputerCall(item) ? item : undefined;
+  return item.kind === 'tool_call' && desktop.functions.includes(item.name) ? ownCall(item, desktop.screen) : undefined;
+}
+
 /** The calls of a reply in the vocabulary of the client. */
-export const clientCalls = (item: HubItem, client: HubRequest['dialect']): HubItem[] => {
-  if (!isComputerCall(item)) return [item];
-  return client === 'messages' ? messagesCalls(item) : [responsesCall(item)];
+export const clientCalls = (item: HubItem, calls: ComputerCalls): HubItem[] => {
+  const call = computerCall(item, calls);
+  if (!call) return [item];
+  return calls.client === 'messages' ? messagesCalls(call) : [responsesCall(call)];
 };
 
-/** Messages has no place for what its user should confirm. */
-export const omittedFromCall = (item: HubItem, client: HubRequest['dialect']): string[] =>
-  client === 'messages' && isComputerCall(item) && item.args.includes(`"${CHECKS}"`) ? [CHECKS] : [];
-const CHECKS = 'pending_safety_checks';
+/** Messages has no place for what its user should confirm, and neither has one for the purpose of an action. */
+export function omittedFromCall(item: HubItem, calls: ComputerCalls): string[] {
+  const { args } = computerCall(item, calls) ?? {};
+  if (args === undefined || item.kind !== 'tool_call') return [];
+  const isUnconfirmed = calls.client === 'messages' && args.includes(`"${CHECKS}"`);
+  return [...(isUnconfirmed ? [CHECKS] : []), ...(calls.desktop && item.args.includes('"intent"') ? ['intent'] : [])];
+}
 
 /** The same for a stream, where a call is complete only at its end. */
 export class ComputerEvents {
-  readonly #client: HubRequest['dialect'];
+  readonly #calls: ComputerCalls;
   readonly #open = new Set<number>();
   readonly #omitted = new Set<string>();
 
-  constructor(client: HubRequest['dialect']) {
-    this.#client = client;
+  constructor(calls: ComputerCalls) {
+    this.#calls = calls;
   }
 
   push(event: HubEvent): readonly HubEvent[] {
-    if (event.kind === 'item' && isComputerCall(event.item)) {
+    const call = event.kind === 'item' && computerCall(event.item, this.#calls);
+    if (call) {
       this.#open.add(event.index);
-      return [{ ...event, item: { ...event.item, form: this.#client === 'messages' ? 'function' : 'builtin' } }];
+      return [{ ...event, item: { ...call, form: this.#calls.client === 'messages' ? 'function' : 'builtin' } }];
     }
     if (event.kind === 'finish' && this.#omitted.size > 0)
       return [{ ...event, omitted: [...(event.omitted ?? []), ...this.#omitted] }];
     if (event.kind === 'args' && this.#open.has(event.index)) return [];
     if (event.kind !== 'item_end' || !this.#open.has(event.index)) return [event];
-    for (const name of omittedFromCall(event.item, this.#client)) this.#omitted.add(name);
-    return clientCalls(event.item, this.#client).flatMap((item, n): HubEvent[] => {
+    for (const name of omittedFromCall(event.item, this.#calls)) this.#omitted.add(name);
+    return clientCalls(event.item, this.#calls).flatMap((item, n): HubEvent[] => {
       // Between this item and the next one, which has the next whole number.
       const index = event.index + n / 1024;
       const args = item.kind === 'tool_call' ? item.args : '';
@@ -129,17 +156,10 @@ const responsesCall = (call: HubToolCall): HubToolCall => {
 };
 /** Members of a messages action, which JSON leaves out when they are undefined. */
 const NO_MESSAGES_MEMBERS = Object.fromEntries(
-  [
-    'action',
-    'coordinate',
-    'start_coordinate',
-    'text',
-    'duration',
-    'scroll_direction',
-    'scroll_amount',
-    'repeat',
-    'region',
-  ].map((name) => [name, undefined]),
+  words('action coordinate start_coordinate text duration scroll_direction scroll_amount repeat region').map((name) => [
+    name,
+    undefined,
+  ]),
 );
 
 const messagesCalls = (call: HubToolCall): HubToolCall[] => {
@@ -150,155 +170,6 @@ const messagesCalls = (call: HubToolCall): HubToolCall[] => {
     form: 'function',
     // The last one keeps the id, because it gets the result.
     callId: n === length - 1 ? call.callId : `${call.callId}_${n}`,
-    args: JSON.stringify(action),
+    args: JSON.stringify({ ...action, [CHECKS]: undefined }),
   }));
-};
-
-// ---------------------------------------------------------------- vocabularies
-
-/** Pixels of one step of a messages scroll. */
-const STEP = 100;
-/** Seconds that a wait without a length takes. */
-const WAIT_S = 2;
-
-const CLICKS: Readonly<Record<string, string>> = { left: 'left_click', right: 'right_click', wheel: 'middle_click' };
-const BUTTONS: Readonly<Record<string, string>> = { left_click: 'left', right_click: 'right', middle_click: 'wheel' };
-/** Keys that the two name differently: xdotool's, and those of responses. */
-const KEYS: readonly (readonly [messages: string, responses: string])[] = [
-  ...([
-    ['Return', 'ENTER'],
-    ['Escape', 'ESC'],
-    ['BackSpace', 'BACKSPACE'],
-    ['Delete', 'DELETE'],
-    ['Tab', 'TAB'],
-  ] as const),
-  ...([
-    ['Up', 'UP'],
-    ['Down', 'DOWN'],
-    ['Left', 'LEFT'],
-    ['Right', 'RIGHT'],
-    ['Home', 'HOME'],
-    ['End', 'END'],
-  ] as const),
-  ...([
-    ['Page_Up', 'PAGEUP'],
-    ['Page_Down', 'PAGEDOWN'],
-    ['space', 'SPACE'],
-    ['super', 'META'],
-  ] as const),
-  ...([
-    ['ctrl', 'CTRL'],
-    ['alt', 'ALT'],
-    ['shift', 'SHIFT'],
-  ] as const),
-];
-const keyFor = (key: string): string =>
-  KEYS.find(([, responses]) => responses === key.toUpperCase())?.[0] ?? (key.length === 1 ? key.toLowerCase() : key);
-const responsesKey = (key: string): string =>
-  KEYS.find(([messages]) => messages.toLowerCase() === key.toLowerCase())?.[1] ?? key.toUpperCase();
-
-const combination = (keys: unknown): string | undefined =>
-  maybeList(keys)
-    .filter((key) => typeof key === 'string')
-    .map(keyFor)
-    .join('+') || undefined;
-const keysIn = (text: unknown): string[] | undefined =>
-  maybeString(text)
-    ?.split('+')
-    .filter((key) => key !== '')
-    .map(responsesKey);
-
-const point = ({ x, y }: JsonObject): [number, number] => [Math.round(Number(x) || 0), Math.round(Number(y) || 0)];
-const xy = (value: unknown): { x: number; y: number } | undefined => {
-  const [x, y] = maybeList(value);
-  return typeof x === 'number' && typeof y === 'number' ? { x, y } : undefined;
-};
-
-function toMessages(action: JsonObject): JsonObject {
-  const text = combination(action.keys);
-  const at = { coordinate: point(action), text };
-  switch (action.type) {
-    case 'click':
-      if (action.button === 'back' || action.button === 'forward')
-        return { action: 'key', text: action.button === 'back' ? 'alt+Left' : 'alt+Right' };
-      return compact({ action: CLICKS[String(action.button)] ?? 'left_click', ...at });
-    case 'double_click':
-      return compact({ action: 'double_click', ...at });
-    case 'move':
-      return { action: 'mouse_move', coordinate: point(action) };
-    case 'drag': {
-      const path = maybeList(action.path).map(maybeObject);
-      return {
-        action: 'left_click_drag',
-        start_coordinate: point(path[0] ?? {}),
-        coordinate: point(path.at(-1) ?? {}),
-      };
-    }
-    case 'keypress':
-      return { action: 'key', text: text ?? '' };
-    case 'type':
-      return { action: 'type', text: maybeString(action.text) ?? '' };
-    case 'scroll':
-      return compact({
-        action: 'scroll',
-        ...at,
-        ...scrollOf(Number(action.scroll_x) || 0, Number(action.scroll_y) || 0),
-      });
-    case 'wait':
-      return { action: 'wait', duration: WAIT_S };
-    default:
-      return { action: 'screenshot' };
-  }
-}
-
-function scrollOf(x: number, y: number): JsonObject {
-  const isVertical = Math.abs(y) >= Math.abs(x);
-  const scroll_direction = isVertical ? (y < 0 ? 'up' : 'down') : x < 0 ? 'left' : 'right';
-  return { scroll_direction, scroll_amount: Math.max(1, Math.round(Math.abs(isVertical ? y : x) / STEP)) };
-}
-
-const SCREENSHOT: JsonObject = { type: 'screenshot' };
-
-function toResponses({ action: name, coordinate, start_coordinate, text, ...rest }: JsonObject): JsonObject[] {
-  const action = maybeString(name) ?? '';
-  const at = xy(coordinate);
-  const keys = keysIn(text) ?? null;
-  if (action in BUTTONS) return at ? [{ type: 'click', button: BUTTONS[action], ...at, keys }] : [SCREENSHOT];
-  switch (action) {
-    case 'double_click':
-      return at ? [{ type: 'double_click', ...at, keys }] : [SCREENSHOT];
-    case 'triple_click':
-      return at
-        ? [
-            { type: 'double_click', ...at, keys },
-            { type: 'click', button: 'left', ...at, keys },
-          ]
-        : [SCREENSHOT];
-    case 'mouse_move':
-      return at ? [{ type: 'move', ...at }] : [SCREENSHOT];
-    case 'left_click_drag': {
-      const from = xy(start_coordinate);
-      return at && from ? [{ type: 'drag', path: [from, at] }] : [SCREENSHOT];
-    }
-    case 'key':
-    case 'hold_key':
-      return [{ type: 'keypress', keys: keys ?? [] }];
-    case 'type':
-      return [{ type: 'type', text: maybeString(text) ?? '' }];
-    case 'scroll': {
-      const amount = (Number(rest.scroll_amount) || 1) * STEP;
-      const [x, y] = DIRECTIONS[String(rest.scroll_direction)] ?? [0, 1];
-      return at ? [{ type: 'scroll', ...at, scroll_x: x * amount, scroll_y: y * amount }] : [SCREENSHOT];
-    }
-    case 'wait':
-      return [{ type: 'wait' }];
-    default:
-      return [SCREENSHOT];
-  }
-}
-const DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
-  up: [0, -1],
-  down: [0, 1],
-  left: [-1, 0],
-  right: [1, 0],
 };

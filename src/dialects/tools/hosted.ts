@@ -1,10 +1,8 @@
-/**
- * Calls of tools that a provider ran. Only their issuer reads its own blocks: a client of another dialect carries them in an opaque
- * value before its own item, and other providers get the call as text, because the model has seen its result.
- */
+/** Calls of tools that a provider ran. Only their issuer reads its blocks: other clients carry them in an opaque value, other providers get them as text. */
 import { valueOfJson } from '../../core/index.ts';
 import { type Style, TOOL_FORMS } from '../../rules/index.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubReply, HubServerCall, Opaque, ReplyForms } from '../hub/types.ts';
+import { isReadable } from '../opaque/envelope.ts';
 import { type MemberTable, unreadMembers } from '../wire/members.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -46,14 +44,9 @@ export function ownForm(
 ): unknown[] | undefined {
   if (call.issuer === style && call.raw !== undefined) return listOf(call.raw);
   const { opaque } = call;
-  if (opaque?.issuer !== style) return undefined;
-  if (opaque.account !== undefined && account !== undefined && opaque.account !== account) return undefined;
-  return parseList(opaque.data);
-}
-
-/** The gateway wrote the text, and checks its signature; a codec must not throw for any input. */
-function parseList(text: string): unknown[] | undefined {
-  const value = valueOfJson(text);
+  if (!opaque || !isReadable(opaque, style, account)) return undefined;
+  // The gateway wrote the text, and checks its signature; a codec must not throw for any input.
+  const value = valueOfJson(opaque.data);
   return value === undefined ? undefined : listOf(value);
 }
 

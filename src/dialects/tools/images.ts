@@ -1,15 +1,10 @@
-/**
- * Generated images: how much a request insists on one, and its size in both forms, pixels for the image tool and an aspect ratio
- * with a tier for the image modality.
- */
-import type { HubImageSettings, HubRequest, HubTool, JsonObject } from '../hub/types.ts';
+/** Generated images: how much a request insists on one, and its size both as pixels and as an aspect ratio with a tier. */
+import type { HubImageSettings, HubRequest, HubServerTool, JsonObject } from '../hub/types.ts';
 import { isGiven, maybeString } from '../wire/read.ts';
 import { allowedTools } from './allowed.ts';
 
-export type ImageTool = HubTool & { readonly kind: 'server' };
-
-export const imageToolOf = (request: HubRequest): ImageTool | undefined =>
-  allowedTools(request).find((tool): tool is ImageTool => tool.kind === 'server' && tool.tool === 'image_gen');
+export const imageToolOf = (request: HubRequest): HubServerTool | undefined =>
+  allowedTools(request).find((tool): tool is HubServerTool => tool.kind === 'server' && tool.tool === 'image_gen');
 
 /** Whether the client chose the image tool, or requires a tool and offers no other. */
 export function forcesImageTool(request: HubRequest): boolean {
@@ -23,13 +18,13 @@ export function forcesImageTool(request: HubRequest): boolean {
 // ---------------------------------------------------------------- options of the image tool
 
 /** Options of the tool that have an effect, other than its size. A default value is not lost where an option does not exist. */
-export const imageOptions = ({ raw }: ImageTool): string[] =>
+export const imageOptions = ({ raw }: HubServerTool): string[] =>
   Object.keys(raw).filter((name) => name !== 'type' && name !== 'size' && !isDefault(raw[name]));
 
 const isDefault = (value: unknown): boolean => !isGiven(value) || value === 'auto' || value === 0;
 
 /** Returns undefined if the size is one that no ratio of the table has exactly. */
-export function settingsOfTool({ raw }: ImageTool): HubImageSettings | undefined {
+export function settingsOfTool({ raw }: HubServerTool): HubImageSettings | undefined {
   if (isDefault(raw.size)) return {};
   const [, width = '', height = ''] = /^(\d{1,5})x(\d{1,5})$/.exec(maybeString(raw.size) ?? '') ?? [];
   return settingsOfSize(Number(width), Number(height));
@@ -41,10 +36,7 @@ type Size = readonly [width: number, height: number];
 const TIERS = ['1K', '2K', '4K'] as const;
 type Tier = (typeof TIERS)[number];
 
-/**
- * Sizes in pixels of each ratio and tier. The image tool accepts multiples of 16, edges up to 3840 and at most 8,294,400 pixels,
- * so a size of tier 4K is the largest of its ratio. Portrait sizes are these with the edges exchanged.
- */
+/** By ratio and tier, within the limits of the image tool: multiples of 16, edges up to 3840, 8,294,400 pixels. Portrait sizes have the edges exchanged. */
 const LANDSCAPE: Readonly<Record<string, Readonly<Record<Tier, Size>>>> = {
   '1:1': { '1K': [1024, 1024], '2K': [2048, 2048], '4K': [2880, 2880] },
   '5:4': { '1K': [1120, 896], '2K': [2240, 1792], '4K': [3200, 2560] },

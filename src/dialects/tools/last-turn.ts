@@ -1,7 +1,4 @@
-/**
- * The end of a conversation that ends with an assistant message. In the OpenAI dialects that message is history, which the model answers
- * with one of its own; in the others it is the beginning of the reply, which only some models continue.
- */
+/** A conversation that ends with an assistant message: history in the OpenAI dialects; in the others the beginning of the reply, which few models continue. */
 import type { Capabilities, ClientDialect, UpstreamDialect } from '../../rules/index.ts';
 import { rejectPrefill } from '../errors/rejection.ts';
 import type { HubItem, HubRequest } from '../hub/types.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { namedSchema } from './named-schema.ts';
+import { namedSchema } from './schemas.ts';
 
 const described = (description: string | undefined, own: string | undefined): unknown =>
   namedSchema({

@@ -1,10 +1,8 @@
-/**
- * Tool names for one request: a bijection between the client's (namespace, name) and names valid in the target's grammar. Tools,
- * tool choice and the calls in the history share it. Replies are mapped back by table, never by parsing a name.
- */
+/** Tool names of one request: a bijection between the client's (namespace, name) and names valid upstream. Replies are mapped by table, never by parsing. */
+
 import { hash } from 'node:crypto';
 import type { UpstreamDialect } from '../../rules/index.ts';
-import type { HubRequest, ToolName } from '../hub/types.ts';
+import type { HubEvent, HubItem, HubRequest, HubTool, ToolName } from '../hub/types.ts';
 
 export interface ToolNames {
   toWire(tool: ToolName): string;
@@ -65,4 +63,25 @@ function wireNameFor(tool: ToolName, dialect: UpstreamDialect, taken: ReadonlySe
   if (clean.length <= max && !taken.has(clean)) return clean;
   const suffix = `_${hash('sha256', keyOf(tool)).slice(0, 8)}`;
   return clean.slice(0, max - suffix.length) + suffix;
+}
+
+export function restoreItem(item: HubItem, names: ReadonlyMap<string, ToolName>): HubItem {
+  if (item.kind !== 'tool_call') return item;
+  const original = names.get(item.name);
+  return original ? { ...item, ...original } : item;
+}
+
+export function restoreEvent(event: HubEvent, names: ReadonlyMap<string, ToolName>): HubEvent {
+  return event.kind === 'item' || event.kind === 'item_end'
+    ? { ...event, item: restoreItem(event.item, names) }
+    : event;
+}
+
+export type NamedTool = Exclude<HubTool, { kind: 'server' }>;
+
+/** The first tool of each name. */
+export function toolsByName(tools: readonly HubTool[]): ReadonlyMap<string, NamedTool> {
+  const named = new Map<string, NamedTool>();
+  for (const tool of tools) if (tool.kind !== 'server' && !named.has(tool.name)) named.set(tool.name, tool);
+  return named;
 }

@@ -11,10 +11,7 @@ interface PendingCall {
   result?: HubToolResult;
 }
 
-/**
- * Clients may reuse a call id in a later turn, so a result belongs to the last turn that waits for one. Further results of a
- * call are merged into its first. Rejects a result without a call: dropping it would hide it from the model.
- */
+/** By call id, of which clients may reuse one: the last waiting turn gets the result, further ones are merged. A result without a call is never dropped. */
 export function pairResults(items: readonly HubItem[]): TakeResult {
   const callsById = new Map<string, PendingCall[]>();
   let turn = 0;

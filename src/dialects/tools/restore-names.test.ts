@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deepFreeze } from '../../../test/support/dialects/codecs.ts';
 import type { HubEvent, HubItem, ToolName } from '../hub/types.ts';
-import { restoreEvent, restoreItem } from './restore-names.ts';
+import { restoreEvent, restoreItem } from './names.ts';
 
 const NAMES: ReadonlyMap<string, ToolName> = new Map([
   ['read_file', { name: 'read.file' }],

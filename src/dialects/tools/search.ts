@@ -1,17 +1,13 @@
-/**
- * Options of hosted search tools. A restriction bounds what a search may reach or cost, so it is rejected where the provider
- * cannot keep it. A preference only shapes the results, so it is dropped by name.
- */
+/** Options of hosted search tools: a restriction, which bounds reach or cost, is rejected where it cannot be kept; a preference is dropped by name. */
 import { rejectToolOption } from '../errors/rejection.ts';
-import type { HubTool, ServerToolOptions } from '../hub/types.ts';
+import type { HubServerTool, ServerToolOptions } from '../hub/types.ts';
 
-type HostedTool = HubTool & { readonly kind: 'server' };
 type Restriction = 'allowedDomains' | 'blockedDomains' | 'maxUses';
 type Preference = 'userLocation' | 'contextSize';
 export type SearchOptions = ReadonlySet<Restriction | Preference>;
 
 /** Returns the dropped preferences under the client's names. Rejects a restriction that is not `supported`. */
-export function checkSearchOptions(tool: HostedTool, supported: SearchOptions): readonly string[] {
+export function checkSearchOptions(tool: HubServerTool, supported: SearchOptions): readonly string[] {
   const { options } = tool;
   for (const name of options.otherFilters ?? []) rejectOption(tool, `filters.${name}`);
   for (const option of RESTRICTIONS)
@@ -32,14 +28,14 @@ const NAMES: Readonly<Record<Restriction | Preference, string>> = {
 };
 
 /** The responses dialect nests the domains. */
-const nameOf = ({ raw }: HostedTool, option: Restriction): string =>
+const nameOf = ({ raw }: HubServerTool, option: Restriction): string =>
   raw.filters === undefined ? NAMES[option] : `filters.${NAMES[option]}`;
 
 /** An empty list of blocked domains blocks nothing. */
 const isSet = (value: ServerToolOptions[Restriction]): boolean =>
   value !== undefined && (typeof value === 'number' || value.length > 0);
 
-export function rejectOption({ tool }: HostedTool, option: string, condition = 'with this model'): never {
+export function rejectOption({ tool }: HubServerTool, option: string, condition = 'with this model'): never {
   const section = tool === 'web_search' ? 'searchTool' : 'tools';
   return rejectToolOption(section, option, `The option ${option} of the tool '${tool}' cannot be kept ${condition}.`);
 }

@@ -7,12 +7,11 @@ import { type Capabilities, TOOL_FORMS, type UpstreamDialect } from '../../rules
 import { rejectHostedChoice } from '../errors/rejection.ts';
 import { offeredTools } from '../hub/effective-request.ts';
 import type { HubField } from '../hub/fields.ts';
-import type { HubRequest, HubTool } from '../hub/types.ts';
+import type { HubRequest, HubServerTool, HubTool } from '../hub/types.ts';
 import { allowedTools } from './allowed.ts';
 import { rawName } from './hosted.ts';
 
-type HostedTool = HubTool & { readonly kind: 'server' };
-const isHosted = (tool: HubTool): tool is HostedTool => tool.kind === 'server';
+const isHosted = (tool: HubTool): tool is HubServerTool => tool.kind === 'server';
 
 interface Target {
   readonly capabilities: Capabilities;
@@ -53,9 +52,9 @@ export function servedTools(request: HubRequest, dialect: UpstreamDialect, targe
   };
 }
 
-const fieldOf = ({ tool }: HostedTool): HubField => (tool === 'image_gen' ? 'imageTool' : 'hostedTools');
+const fieldOf = ({ tool }: HubServerTool): HubField => (tool === 'image_gen' ? 'imageTool' : 'hostedTools');
 
-function refuseForced({ toolChoice }: HubRequest, hosted: readonly HostedTool[], lost: ReadonlySet<HubTool>): void {
+function refuseForced({ toolChoice }: HubRequest, hosted: readonly HubServerTool[], lost: ReadonlySet<HubTool>): void {
   if (toolChoice.kind !== 'hosted') return;
   const forced = hosted.filter(({ tool }) => tool === toolChoice.tool);
   const [first] = forced;
@@ -71,7 +70,7 @@ function refuseNeeded(request: HubRequest, lost: ReadonlySet<HubTool>): void {
   const missing = allowed.filter(isHosted).filter((tool) => lost.has(tool));
   const isForced = toolChoice.kind === 'required' || request.allowedTools?.mode === 'required';
   const isAlone = allowed.every(isHosted);
-  const isNeeded = ({ tool }: HostedTool): boolean => {
+  const isNeeded = ({ tool }: HubServerTool): boolean => {
     const { otherwise } = TOOL_FORMS[tool];
     return otherwise === 'refused' || (otherwise === 'refused alone' && isAlone);
   };
@@ -80,7 +79,7 @@ function refuseNeeded(request: HubRequest, lost: ReadonlySet<HubTool>): void {
 }
 
 /** The same words for every client and provider. */
-const refuse = ({ at = 'tools', tool, raw }: HostedTool): never => {
+const refuse = ({ at = 'tools', tool, raw }: HubServerTool): never => {
   throw failAt(
     'unsupported_parameter',
     at,
@@ -89,7 +88,7 @@ const refuse = ({ at = 'tools', tool, raw }: HostedTool): never => {
 };
 
 /** The others are members of a request in some dialects. */
-const hasType = (tool: HostedTool['tool']): boolean => tool !== 'mcp' && tool !== 'web_search';
+const hasType = (tool: HubServerTool['tool']): boolean => tool !== 'mcp' && tool !== 'web_search';
 
 interface Context extends Target {
   readonly request: HubRequest;
@@ -97,7 +96,7 @@ interface Context extends Target {
   readonly hasFunctions: boolean;
 }
 
-function isServed(tool: HostedTool, context: Context): boolean {
+function isServed(tool: HubServerTool, context: Context): boolean {
   const { request, dialect, capabilities, hasFunctions } = context;
   // Older models accept functions or hosted tools, not both; the client depends on its functions.
   if (dialect === 'generate' && tool.tool !== 'image_gen' && hasFunctions && !capabilities.functionsWithSearch)
@@ -109,7 +108,9 @@ function isServed(tool: HostedTool, context: Context): boolean {
   return IS_POSSIBLE[tool.tool]?.(tool, context) ?? true;
 }
 
-const IS_POSSIBLE: Partial<Readonly<Record<HostedTool['tool'], (tool: HostedTool, context: Context) => boolean>>> = {
+const IS_POSSIBLE: Partial<
+  Readonly<Record<HubServerTool['tool'], (tool: HubServerTool, context: Context) => boolean>>
+> = {
   /** Only its issuer has an index for a search without access to the web. */
   web_search: ({ options }, { dialect, capabilities }) =>
     !options.offline && !(dialect === 'chat' && capabilities.refusedFields.includes('web_search_options')),
@@ -117,5 +118,7 @@ const IS_POSSIBLE: Partial<Readonly<Record<HostedTool['tool'], (tool: HostedTool
   /** A client-side tool search returns results in a form that only its own dialect has. */
   tool_search: ({ raw }, { dialect, request }) =>
     raw.execution !== 'client' && (dialect !== 'responses' || request.tools.some(({ defer }) => defer)),
-  computer: ({ options }) => options.screen !== undefined,
+  /** Gemini before 3 drives browsers only. */
+  computer: ({ options }, { dialect, capabilities }) =>
+    options.screen !== undefined && (dialect !== 'generate' || capabilities.functionsWithSearch),
 };

@@ -3,7 +3,8 @@
  * content of an unknown type that another provider issued, and calls of hosted tools that say nothing.
  */
 import type { Capabilities, Style, UpstreamDialect } from '../../rules/index.ts';
-import type { HubItem, HubRequest, Opaque } from '../hub/types.ts';
+import type { HubItem, HubRequest } from '../hub/types.ts';
+import { isReadable } from '../opaque/envelope.ts';
 import { hostedText, lostMembers, ownForm, rawName } from './hosted.ts';
 
 export interface UnreadHistory {
@@ -20,7 +21,7 @@ interface Target {
 
 export function unreadHistory({ items }: HubRequest, dialect: UpstreamDialect, target: Target): UnreadHistory {
   const style = STYLE_OF[dialect];
-  const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isReadable(item, dialect, target);
+  const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isLegible(item, dialect, target);
   const types = new Set<string>();
   let hasThoughts = false;
   for (const [n, item] of items.entries()) {
@@ -53,12 +54,9 @@ const isThought = (item: HubItem): item is Reasoning =>
   item.opaque?.kind !== 'thought' &&
   (item.opaque !== undefined || item.summary.some((text) => text !== ''));
 
-function isReadable({ opaque }: Reasoning, dialect: UpstreamDialect, { account, capabilities }: Target): boolean {
+function isLegible({ opaque }: Reasoning, dialect: UpstreamDialect, { account, capabilities }: Target): boolean {
   const issuer = dialect === 'converse' ? 'messages' : STYLE_OF[dialect];
   // Open models get the text, at some chat servers only with calls.
   if (opaque === undefined) return STYLE_OF[dialect] === undefined && capabilities.reasoningHistory !== 'none';
-  return opaque.issuer === issuer && isOwn(opaque, account);
+  return issuer !== undefined && isReadable(opaque, issuer, account);
 }
-
-const isOwn = (opaque: Opaque, account: string | undefined): boolean =>
-  opaque.account === undefined || account === undefined || opaque.account === account;

@@ -1,12 +1,30 @@
 /** Reasoning efforts: conversion from token budgets, and the nearest effort that a model supports. */
-import { EFFORTS, type Effort } from '../hub/types.ts';
+import { fail } from '../../core/index.ts';
+import { ANY_EFFORT, EFFORT_WORD, EFFORTS, type Effort, isKnownEffort } from '../../rules/index.ts';
+import { type Reader, wrongValue } from './read.ts';
+
+/** Also words that no table knows: a newer model may. */
+export const readEffort: Reader<string> = (value, path) =>
+  typeof value === 'string' && EFFORT_WORD.test(value)
+    ? value
+    : wrongValue(path, `expected one of ${EFFORTS.join(', ')}.`);
 
 /** The thresholds on which the providers' own conversion tables agree. */
 export const effortOfBudget = (tokens: number): Effort => (tokens < 4096 ? 'low' : tokens < 16_384 ? 'medium' : 'high');
 
 /** Returns the highest supported effort up to the requested one, else the lowest. Returns `none` only if requested. */
-export function nearestEffort(requested: Effort, supported: readonly string[]): Effort | undefined {
+export function nearestEffort(requested: string, supported: readonly string[]): string | undefined {
+  if (!isKnownEffort(requested)) return unknownEffort(requested, supported);
   const known = EFFORTS.filter((effort) => supported.includes(effort) && (effort !== 'none' || requested === 'none'));
   const limit = EFFORTS.indexOf(requested);
   return known.findLast((effort) => EFFORTS.indexOf(effort) <= limit) ?? known[0];
+}
+
+/** Passes to a model whose provider may know it. `reasoning` is the field of the hub, as in `errors/rejection.ts`. */
+function unknownEffort(word: string, supported: readonly string[]): string | undefined {
+  if (supported.length === 0) return undefined;
+  if (supported.includes(word) || supported.includes(ANY_EFFORT)) return word;
+  throw fail('invalid_value', `reasoning: expected one of ${supported.join(', ')}, not '${word}'.`, {
+    param: 'reasoning',
+  });
 }

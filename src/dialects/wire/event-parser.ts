@@ -101,12 +101,9 @@ class Pattern {
   }
 }
 
-interface Place {
+interface Place extends Omit<Gap, 'before'> {
   readonly start: number;
   readonly end: number;
-  readonly holder: Record<string, unknown>;
-  readonly key: string;
-  readonly isText: boolean;
 }
 
 /** Where the value of the only member of this name is. For a text, without its quotes. */

@@ -15,7 +15,6 @@ export const callIdFor = (dialect: UpstreamDialect, id: string): string =>
   CALL_ID[dialect].test(id) ? id : `call_${digest(id, 24)}`;
 
 const MINTED_PREFIX = 'call_gw';
-/** Returns an id for a call that has none. */
 export const mintCallId = (seed: string, index: number): string => `${MINTED_PREFIX}${digest(`${seed}/${index}`, 20)}`;
 /** Returns the upstream's call id, or a minted one if it is missing or already used: the id pairs the call with its result. */
 export function uniqueCallId(given: string | undefined, usedIds: Set<string>, seed: string): string {

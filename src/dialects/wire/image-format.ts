@@ -1,5 +1,12 @@
-/** Formats of generated images: names of the responses dialect and media types. */
-import { hasSignature, SIGNATURE_BYTES, type SignedMime } from '../../core/index.ts';
+/** What the first bytes of an image say: its size, and its format, by the names of the responses dialect and by media types. */
+import {
+  hasSignature,
+  type ImageSize,
+  imageSize,
+  MAX_IMAGE_HEAD,
+  SIGNATURE_BYTES,
+  type SignedMime,
+} from '../../core/index.ts';
 
 const MIMES: ReadonlyMap<string, string> = new Map([
   ['png', 'image/png'],
@@ -10,14 +17,16 @@ const MIMES: ReadonlyMap<string, string> = new Map([
 ]);
 const DETECTED = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const satisfies readonly SignedMime[];
 
-/** Base64 characters that hold the signature. The image that follows may have many megabytes. */
-const HEAD_CHARS = Math.ceil(SIGNATURE_BYTES / 3) * 4;
+/** The first bytes of a file in base64, which may have many megabytes. */
+const headOf = (data: string, bytes: number): Buffer => Buffer.from(data.slice(0, Math.ceil(bytes / 3) * 4), 'base64');
+
+export const sizeOfImage = (data: string): ImageSize | undefined => imageSize(headOf(data, MAX_IMAGE_HEAD));
 
 /** Returns the media type of an image in base64: that of its format if reported, else by its first bytes, else PNG, the default. */
 export function mimeOfImage(format: string | undefined, data: string): string {
   const named = MIMES.get(format ?? '');
   if (named !== undefined) return named;
-  const head = Buffer.from(data.slice(0, HEAD_CHARS), 'base64');
+  const head = headOf(data, SIGNATURE_BYTES);
   return DETECTED.find((mime) => hasSignature(mime, head)) ?? 'image/png';
 }
 

@@ -59,6 +59,5 @@ function isText(bytes: Buffer): boolean {
   );
 }
 
-/** Decodes a text file. */
 export const decodeText = (source: MediaSource & { kind: 'base64' }): string =>
   Buffer.from(source.data, 'base64').toString('utf8');

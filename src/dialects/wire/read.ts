@@ -1,7 +1,4 @@
-/**
- * Readers for JSON from clients and upstreams. The `need` and `read` forms reject an invalid field with its path. Upstream
- * bodies are read only with the `maybe` forms, because an unexpected field from a provider must not fail a call.
- */
+/** Readers for JSON. `need` and `read` forms reject a client's field with its path; `maybe` forms, for upstream bodies, never fail. */
 import { failAt, parseExact, withExactArguments } from '../../core/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 
@@ -46,7 +43,7 @@ export function needString(value: unknown, path: string): string {
   return typeof value === 'string' ? value : wrongType(path, 'a string', value);
 }
 
-type Reader<T> = (value: unknown, path: string) => T;
+export type Reader<T> = (value: unknown, path: string) => T;
 
 /** Reads `body[name]`; undefined if it is absent. */
 export const optional = <T>(body: JsonObject, name: string, read: Reader<T>, at = ''): T | undefined =>
@@ -91,6 +88,16 @@ const typeName = (value: unknown): string =>
 export const lookUp = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined;
 
+/** A text, or the texts of a list of parts. */
+export const joinedTexts = (content: unknown, separator = ''): string =>
+  maybeString(content) ??
+  maybeList(content)
+    .flatMap((part) => maybeString(maybeObject(part).text) ?? [])
+    .join(separator);
+
+/** Rows by an untrusted name, which may be that of a member of `Object.prototype`. */
+export const tableOf = <T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> => new Map(Object.entries(rows));
+
 /** Copies an object without its undefined members: wire bodies never have them, and tests compare exactly. */
 export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};
@@ -99,10 +106,7 @@ export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/**
- * Parses an event of a stream; undefined if it is not a JSON object. Most events are deltas of text: `holdsArguments` says which ones
- * have tool arguments as a value, and only these are read again for exact numbers.
- */
+/** Parses an event; undefined if it is no JSON object. Where `holdsArguments`, tool arguments are read again for exact numbers. */
 export function parseEvent(text: string, holdsArguments: (event: JsonObject) => boolean): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -113,10 +117,7 @@ export function parseEvent(text: string, holdsArguments: (event: JsonObject) => 
   }
 }
 
-/**
- * Parses tool arguments for targets that require an object; `JSON.stringify` writes the numbers and the order of members as the
- * model did. Text that is not an object stays readable, in the member that the messages provider recommends for it.
- */
+/** Parses tool arguments as an object, with numbers and order as the model wrote them. Other text stays readable, where the messages provider recommends. */
 export function parseArgs(args: string): JsonObject {
   if (args.trim() === '') return EMPTY;
   const value = parseExact(args);

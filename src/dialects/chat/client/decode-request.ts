@@ -1,57 +1,26 @@
-/**
- * Decoder of a chat client's request. Rejects invalid values of known fields with their path, and collects unknown fields for
- * `x-gateway-dropped`.
- */
+/** Decoder of a chat client's request. Rejects invalid values with their path, and collects unknown fields for `x-gateway-dropped`. */
 import type { ClientRequestHead } from '../../codec.ts';
-import {
-  EFFORTS,
-  type GivenNames,
-  type HubFormat,
-  type HubImageSettings,
-  type HubMeta,
-  type HubOutput,
-  type HubRequest,
-  type HubSampling,
-  type JsonObject,
-} from '../../hub/types.ts';
+import type * as hub from '../../hub/types.ts';
+import { readEffort } from '../../wire/efforts.ts';
 import { unreadMembers } from '../../wire/members.ts';
-import {
-  between,
-  compact,
-  isGiven,
-  isObject,
-  maybeList,
-  maybeObject,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  readCount,
-  readNumber,
-  readStringMap,
-  unsupported,
-  wrongType,
-  wrongValue,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { readStringOrList } from './decode-content.ts';
 import { readMessages, thoughtNames } from './decode-messages.ts';
-import { HOSTED_TYPE, readToolSettings } from './decode-tools.ts';
+import { readToolSettings } from './decode-tools.ts';
 import type { ChatClientOptions } from './delta-writer.ts';
 import { MEMBERS } from './members.ts';
 
-export function decodeRequest(value: unknown, head: ClientRequestHead): HubRequest {
-  const body = needObject(value, 'body');
+export function decodeRequest(value: unknown, head: ClientRequestHead): hub.HubRequest {
+  const body = wire.needObject(value, 'body');
   const { system, items } = readMessages(body.messages);
-  if (isGiven(body.moderation)) unsupported('moderation', 'moderation is not supported in a converted request.');
-  const key = optional(body, 'prompt_cache_key', needString);
-  return compact({
+  if (wire.isGiven(body.moderation))
+    wire.unsupported('moderation', 'moderation is not supported in a converted request.');
+  const key = wire.optional(body, 'prompt_cache_key', wire.needString);
+  return wire.compact({
     dialect: 'chat' as const,
     model: head.model ?? readModel(body),
-    stream: head.stream ?? optional(body, 'stream', readBoolean) ?? false,
+    stream: head.stream ?? wire.optional(body, 'stream', wire.readBoolean) ?? false,
     system,
     items,
     ...readToolSettings(body),
@@ -59,8 +28,8 @@ export function decodeRequest(value: unknown, head: ClientRequestHead): HubReque
     output: readOutput(body),
     limits: readLimits(body),
     sampling: readSampling(body),
-    cache: compact({ key }),
-    state: compact({ store: optional(body, 'store', readBoolean) }),
+    cache: wire.compact({ key }),
+    state: wire.compact({ store: wire.optional(body, 'store', wire.readBoolean) }),
     meta: readMeta(body),
     session: key,
     unknown: unknownFields(body),
@@ -70,10 +39,11 @@ export function decodeRequest(value: unknown, head: ClientRequestHead): HubReque
 }
 
 /** Fields that this client sends under names which are not official. */
-function givenNames(body: JsonObject): HubRequest['fieldNames'] {
+function givenNames(body: hub.JsonObject): hub.HubRequest['fieldNames'] {
   const hosted = hasHostedTypes(body) ? (['tools'] as const) : undefined;
-  const names: GivenNames = compact({
-    reasoning: isGiven(body.reasoning) && !isGiven(body.reasoning_effort) ? (['reasoning'] as const) : undefined,
+  const names: hub.GivenNames = wire.compact({
+    reasoning:
+      wire.isGiven(body.reasoning) && !wire.isGiven(body.reasoning_effort) ? (['reasoning'] as const) : undefined,
     cacheBreakpoints: usesCacheControl(body) ? (['cache_control'] as const) : undefined,
     thoughts: thoughtNames(body.messages),
     hostedTools: hosted,
@@ -82,144 +52,141 @@ function givenNames(body: JsonObject): HubRequest['fieldNames'] {
   return Object.keys(names).length > 0 ? names : undefined;
 }
 
-const hasHostedTypes = ({ tools, web_search_options }: JsonObject): boolean =>
-  !isGiven(web_search_options) &&
-  maybeList(tools).some((tool) => HOSTED_TYPE.test(maybeString(maybeObject(tool).type) ?? ''));
+const hasHostedTypes = ({ tools, web_search_options }: hub.JsonObject): boolean =>
+  !wire.isGiven(web_search_options) &&
+  wire.maybeList(tools).some((tool) => !OWN_TYPE.test(wire.maybeString(wire.maybeObject(tool).type) ?? 'function'));
+const OWN_TYPE = /^(?:function|custom|image_generation)$/;
 
-const usesCacheControl = ({ messages, tools }: JsonObject): boolean =>
-  [...maybeList(tools), ...maybeList(messages).flatMap((message) => maybeObject(message).content)].some((holder) =>
-    isGiven(maybeObject(holder).cache_control),
+const usesCacheControl = ({ messages, tools }: hub.JsonObject): boolean =>
+  [...wire.maybeList(tools), ...wire.maybeList(messages).flatMap((message) => wire.maybeObject(message).content)].some(
+    (holder) => wire.isGiven(wire.maybeObject(holder).cache_control),
   );
 
-function readModel(body: JsonObject): string {
-  return needString(body.model, 'model') || wrongValue('model', 'must not be empty.');
+function readModel(body: hub.JsonObject): string {
+  return wire.needString(body.model, 'model') || wire.wrongValue('model', 'must not be empty.');
 }
 
-/**
- * Requests reasoning summaries, shown as `reasoning_content`, unless reasoning is off or hidden. Aggregators have an object
- * `reasoning` instead of the official field.
- */
-function readReasoning(body: JsonObject): HubRequest['reasoning'] {
-  const other = optional(body, 'reasoning', needObject) ?? {};
+/** Asks for summaries, shown as `reasoning_content`, unless off or hidden. Aggregators send `reasoning` instead of the official field. */
+function readReasoning(body: hub.JsonObject): hub.HubRequest['reasoning'] {
+  const other = wire.optional(body, 'reasoning', wire.needObject) ?? {};
   const effort =
     body.reasoning_effort === 'default'
       ? undefined
-      : (optional(body, 'reasoning_effort', oneOf(EFFORTS)) ?? optional(other, 'effort', oneOf(EFFORTS), 'reasoning'));
-  const budget = optional(other, 'max_tokens', readCount, 'reasoning');
-  const enabled = optional(other, 'enabled', readBoolean, 'reasoning');
+      : (wire.optional(body, 'reasoning_effort', readEffort) ??
+        wire.optional(other, 'effort', readEffort, 'reasoning'));
+  const budget = wire.optional(other, 'max_tokens', wire.readCount, 'reasoning');
+  const enabled = wire.optional(other, 'enabled', wire.readBoolean, 'reasoning');
   if (effort === 'none' || enabled === false || budget === 0) return { mode: 'off', effort: 'none', show: 'none' };
   const mode =
     budget !== undefined ? ('budget' as const) : enabled && effort === undefined ? ('auto' as const) : undefined;
-  return compact({ mode, effort, budget, show: hidesReasoning(body) ? ('none' as const) : ('summary' as const) });
+  return wire.compact({ mode, effort, budget, show: hidesReasoning(body) ? ('none' as const) : ('summary' as const) });
 }
 
-const hidesReasoning = (body: JsonObject): boolean =>
+const hidesReasoning = (body: hub.JsonObject): boolean =>
   body.reasoning_format === 'hidden' ||
   body.include_reasoning === false ||
-  (isObject(body.reasoning) && body.reasoning.exclude === true);
+  (wire.isObject(body.reasoning) && body.reasoning.exclude === true);
 
-function readOutput(body: JsonObject): HubOutput {
-  const modalities = optional(body, 'modalities', needList);
-  return compact({
+function readOutput(body: hub.JsonObject): hub.HubOutput {
+  const modalities = wire.optional(body, 'modalities', wire.needList);
+  return wire.compact({
     format: readFormat(body),
-    verbosity: optional(body, 'verbosity', oneOf(['low', 'medium', 'high'] as const)),
-    modalities: modalities?.map((one, n) => oneOf(['text', 'image', 'audio'] as const)(one, `modalities[${n}]`)),
+    verbosity: wire.optional(body, 'verbosity', wire.needString),
+    modalities: modalities?.map((one, n) => wire.oneOf(['text', 'image', 'audio'] as const)(one, `modalities[${n}]`)),
     image: readImageConfig(body),
   });
 }
 
 /** Not official: the form in which aggregators of image models accept it. */
-function readImageConfig(body: JsonObject): HubImageSettings | undefined {
-  const config = optional(body, 'image_config', needObject) ?? {};
-  const settings = compact({
-    aspectRatio: optional(config, 'aspect_ratio', needString, 'image_config'),
-    tier: optional(config, 'image_size', needString, 'image_config'),
+function readImageConfig(body: hub.JsonObject): hub.HubImageSettings | undefined {
+  const config = wire.optional(body, 'image_config', wire.needObject) ?? {};
+  const settings = wire.compact({
+    aspectRatio: wire.optional(config, 'aspect_ratio', wire.needString, 'image_config'),
+    tier: wire.optional(config, 'image_size', wire.needString, 'image_config'),
   });
   return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
-function readFormat(body: JsonObject): HubFormat {
-  const format = optional(body, 'response_format', needObject);
+function readFormat(body: hub.JsonObject): hub.HubFormat {
+  const format = wire.optional(body, 'response_format', wire.needObject);
   if (!format) return { kind: 'text' };
-  const type = oneOf(['text', 'json_object', 'json_schema'])(format.type, 'response_format.type');
+  const type = wire.oneOf(['text', 'json_object', 'json_schema'])(format.type, 'response_format.type');
   if (type === 'text') return { kind: 'text' };
   if (type === 'json_object') return { kind: 'json' };
   const path = 'response_format.json_schema';
-  const wire = needObject(format.json_schema, path);
-  return compact({
+  const named = wire.needObject(format.json_schema, path);
+  return wire.compact({
     kind: 'schema' as const,
-    schema: optional(wire, 'schema', needObject, path) ?? { type: 'object' },
-    name: optional(wire, 'name', needString, path),
-    strict: optional(wire, 'strict', readBoolean, path),
-    description: optional(wire, 'description', needString, path),
+    schema: wire.optional(named, 'schema', wire.needObject, path) ?? { type: 'object' },
+    name: wire.optional(named, 'name', wire.needString, path),
+    strict: wire.optional(named, 'strict', wire.readBoolean, path),
+    description: wire.optional(named, 'description', wire.needString, path),
   });
 }
 
-function readLimits(body: JsonObject): HubRequest['limits'] {
-  const name = isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : 'max_tokens';
-  const maxOutput = optional(body, name, readCount);
-  if (maxOutput === 0) wrongValue(name, 'must be at least 1.');
-  return compact({ maxOutput });
+function readLimits(body: hub.JsonObject): hub.HubRequest['limits'] {
+  const name = wire.isGiven(body.max_completion_tokens) ? 'max_completion_tokens' : 'max_tokens';
+  const maxOutput = wire.optional(body, name, wire.readCount);
+  if (maxOutput === 0) wire.wrongValue(name, 'must be at least 1.');
+  return wire.compact({ maxOutput });
 }
 
 const wholeNumber =
   (min: number, max: number) =>
   (value: unknown, path: string): number =>
-    between(min, max)(readCount(value, path), path);
+    wire.between(min, max)(wire.readCount(value, path), path);
 
-function readSampling(body: JsonObject): HubSampling {
-  return compact({
-    temperature: optional(body, 'temperature', between(0, 2)),
-    topP: optional(body, 'top_p', between(0, 1)),
-    seed: optional(body, 'seed', readNumber),
-    presence: optional(body, 'presence_penalty', between(-2, 2)),
-    frequency: optional(body, 'frequency_penalty', between(-2, 2)),
-    logitBias: optional(body, 'logit_bias', readBias),
-    n: optional(body, 'n', wholeNumber(1, 128)),
-    logprobs: optional(body, 'logprobs', readBoolean),
-    topLogprobs: optional(body, 'top_logprobs', wholeNumber(0, 20)),
-    stop: optional(body, 'stop', readStop),
+function readSampling(body: hub.JsonObject): hub.HubSampling {
+  return wire.compact({
+    temperature: wire.optional(body, 'temperature', wire.between(0, 2)),
+    topP: wire.optional(body, 'top_p', wire.between(0, 1)),
+    seed: wire.optional(body, 'seed', wire.readNumber),
+    presence: wire.optional(body, 'presence_penalty', wire.between(-2, 2)),
+    frequency: wire.optional(body, 'frequency_penalty', wire.between(-2, 2)),
+    logitBias: wire.optional(body, 'logit_bias', readBias),
+    n: wire.optional(body, 'n', wholeNumber(1, 128)),
+    logprobs: wire.optional(body, 'logprobs', wire.readBoolean),
+    topLogprobs: wire.optional(body, 'top_logprobs', wholeNumber(0, 20)),
+    stop: wire.optional(body, 'stop', readStop),
   });
 }
 
 /** Returns undefined for an empty object, which biases nothing. */
 function readBias(value: unknown, path: string): Readonly<Record<string, number>> | undefined {
-  const entries = Object.entries(needObject(value, path));
+  const entries = Object.entries(wire.needObject(value, path));
   if (entries.length === 0) return undefined;
-  return Object.fromEntries(entries.map(([token, bias]) => [token, between(-100, 100)(bias, `${path}.${token}`)]));
+  return Object.fromEntries(entries.map(([token, bias]) => [token, wire.between(-100, 100)(bias, `${path}.${token}`)]));
 }
 
 function readStop(value: unknown, path: string): readonly string[] {
   if (typeof value !== 'string' && !Array.isArray(value))
-    return wrongType(path, 'a string or an array of strings', value);
+    return wire.wrongType(path, 'a string or an array of strings', value);
   const sequences = readStringOrList(value, path);
-  if (sequences.length > 4) wrongValue(path, 'at most 4 stop sequences are allowed.');
-  return sequences.includes('') ? wrongValue(path, 'a stop sequence must not be empty.') : sequences;
+  if (sequences.length > 4) wire.wrongValue(path, 'at most 4 stop sequences are allowed.');
+  return sequences.includes('') ? wire.wrongValue(path, 'a stop sequence must not be empty.') : sequences;
 }
 
-// ---------------------------------------------------------------- metadata
-
-function readMeta(body: JsonObject): HubMeta {
-  const tier = optional(body, 'service_tier', oneOf(CLIENT_TIER_NAMES));
-  return compact({
-    userId: optional(body, 'safety_identifier', needString) ?? optional(body, 'user', needString),
-    metadata: optional(body, 'metadata', readStringMap),
+function readMeta(body: hub.JsonObject): hub.HubMeta {
+  const tier = wire.optional(body, 'service_tier', wire.oneOf(CLIENT_TIER_NAMES));
+  return wire.compact({
+    userId: wire.optional(body, 'safety_identifier', wire.needString) ?? wire.optional(body, 'user', wire.needString),
+    metadata: wire.optional(body, 'metadata', wire.readStringMap),
     serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
 
-function readClientOptions(body: JsonObject): ChatClientOptions {
-  const options = optional(body, 'stream_options', needObject);
-  return compact({
-    usageChunk: options && optional(options, 'include_usage', readBoolean, 'stream_options'),
-    logprobs: optional(body, 'logprobs', readBoolean),
+function readClientOptions(body: hub.JsonObject): ChatClientOptions {
+  const options = wire.optional(body, 'stream_options', wire.needObject);
+  return wire.compact({
+    usageChunk: options && wire.optional(options, 'include_usage', wire.readBoolean, 'stream_options'),
+    logprobs: wire.optional(body, 'logprobs', wire.readBoolean),
     thoughts: hidesReasoning(body) ? false : undefined,
-    functions: isGiven(body.functions) || undefined,
+    functions: wire.isGiven(body.functions) || undefined,
   });
 }
 
 /** `store` would keep the conversation at the provider, and `scale` would use capacity that the caller bought there. */
-function unknownFields(body: JsonObject): readonly string[] {
+function unknownFields(body: hub.JsonObject): readonly string[] {
   const names = unreadMembers(body, MEMBERS);
   if (body.store === true) names.push('store');
   if (body.service_tier === 'scale') names.push('service_tier');

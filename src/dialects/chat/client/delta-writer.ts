@@ -1,7 +1,4 @@
-/**
- * Conversion of hub events to deltas of the single assistant message of this dialect. The stream encoder frames them as chunks
- * and the unary encoder adds them up, so both agree. The format does not keep the order between text and calls.
- */
+/** Hub events as deltas of the one assistant message, for chunks and unary replies alike. The order between text and calls is lost. */
 import type { ReplyContext } from '../../codec.ts';
 import type { HubEvent, HubImage, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
@@ -116,8 +113,6 @@ export function finishReason(
   return reason === 'tool_calls' && writer.isLegacy ? 'function_call' : reason;
 }
 
-// ---------------------------------------------------------------- text and thoughts
-
 function recordStart(index: number, part: number, writer: DeltaWriter): void {
   const starts = writer.partStarts.get(index) ?? [];
   starts[part] ??= writer.contentLength;
@@ -180,8 +175,6 @@ function refusalDelta({ stop, refusal }: EventOf<'finish'>, writer: DeltaWriter)
 
 const annotationDelta = ({ annotations }: DeltaWriter): readonly Delta[] =>
   annotations.length > 0 ? [{ annotations }] : NOTHING;
-
-// ---------------------------------------------------------------- calls
 
 function openCall(index: number, item: HubToolCall, writer: DeltaWriter): readonly Delta[] {
   if (writer.isLegacy && writer.calls.size > 0) return NOTHING;

@@ -1,18 +1,14 @@
-/**
- * Reader of deltas: turns the members of a delta into hub events, one reader per member. A complete message is one large delta,
- * so unary replies use the same readers. Does not handle chunks or the end of the stream.
- */
+/** Reader of deltas into hub events, one reader per member. A unary reply is one large delta. Chunks and ends are not its concern. */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque } from '../../hub/types.ts';
 import { uniqueCallId } from '../../wire/ids.ts';
-import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { isObject, joinedTexts, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeAnnotation } from '../annotations.ts';
 import { type SplitContent, ThinkTagSplitter } from './think-tags.ts';
 
 /** The reply so far. */
 export interface ReplyState {
   readonly context: DecodeContext;
-  /** The next hub index. */
   nextIndex: number;
   thought: { readonly index: number; text: string } | undefined;
   /** Undefined for servers that never put reasoning into the content. */
@@ -85,7 +81,7 @@ const MEMBER_READERS = {
   content: (value, reply, out) => addContent(value, reply, out),
   refusal: (value, reply, out) => {
     endTags(reply, out);
-    addText('refusal', contentText(value), reply, out);
+    addText('refusal', joinedTexts(value), reply, out);
   },
   /** The transcript is the text of a spoken reply. */
   audio: (value, reply, out) => {
@@ -134,8 +130,6 @@ function addAudio({ audio: data, nextIndex: index }: ReplyState, out: HubEvent[]
   out.push({ kind: 'item', index, item }, { kind: 'item_end', index, item: { ...item, parts: [part] } });
 }
 
-// ---------------------------------------------------------------- thoughts and text
-
 function addThought(text: string | undefined, reply: ReplyState, out: HubEvent[]): void {
   if (!text) return;
   endMessage(reply, out);
@@ -158,8 +152,8 @@ function endThought(reply: ReplyState, out: HubEvent[]): void {
 function addContent(value: unknown, reply: ReplyState, out: HubEvent[]): void {
   if (typeof value === 'string') return addPlain(value, reply, out);
   for (const part of maybeList(value).map(maybeObject)) {
-    if (part.type === 'thinking') addThought(contentText(part.thinking), reply, out);
-    else addPlain(contentText([part]), reply, out);
+    if (part.type === 'thinking') addThought(joinedTexts(part.thinking), reply, out);
+    else addPlain(joinedTexts([part]), reply, out);
   }
 }
 
@@ -177,14 +171,6 @@ function addSplit({ thought, text }: SplitContent, reply: ReplyState, out: HubEv
   addThought(thought, reply, out);
   addText('text', text, reply, out);
 }
-
-/** Text is a string, from some servers a list of text parts. */
-const contentText = (value: unknown): string =>
-  typeof value === 'string'
-    ? value
-    : maybeList(value)
-        .map((part) => maybeString(maybeObject(part).text) ?? '')
-        .join('');
 
 function addText(kind: TextPart['kind'], text: string, reply: ReplyState, out: HubEvent[]): void {
   if (text === '') return;
@@ -234,8 +220,6 @@ function toHubPart({ kind, text, annotations }: TextPart): HubMessage['parts'][n
   if (kind === 'refusal') return { kind, text };
   return annotations.length > 0 ? { kind, text, annotations } : { kind, text };
 }
-
-// ---------------------------------------------------------------- calls
 
 function readCall(entry: JsonObject, reply: ReplyState, out: HubEvent[]): void {
   // `type` decides where a server sends both members, one of them empty.

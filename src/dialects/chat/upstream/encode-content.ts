@@ -1,12 +1,11 @@
 /** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
 import type { Capabilities } from '../../../rules/index.ts';
-import { asText } from '../../encoding/part-text.ts';
+import { asText } from '../../encoding/texts.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
 import { compact } from '../../wire/read.ts';
 
-/** What the content of one request shares. */
 export interface ContentContext {
   readonly capabilities: Capabilities;
   /** Allocates cache breakpoints. Providers accept four per request, so only the last four are sent. */

@@ -1,9 +1,6 @@
-/**
- * Encoder of the conversation for a chat upstream. One assistant message per turn holds its text and calls; the results follow
- * directly, in the order of the calls. Reasoning returns only to servers that have a slot for it, with the calls that it led to.
- */
+/** Encoder of the conversation for a chat upstream: one assistant message per turn with its calls, then their results in order. Reasoning returns with its calls. */
 import type { UpstreamTarget } from '../../codec.ts';
-import { asText } from '../../encoding/part-text.ts';
+import { asText } from '../../encoding/texts.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
@@ -131,8 +128,6 @@ function addText(parts: readonly HubPart[], turn: Turn): void {
     else turn.text += asText(part) ?? '';
   }
 }
-
-// ---------------------------------------------------------------- turns
 
 function endTurn(state: EncodeState): void {
   const { thoughts, text, refusal, calls } = state.turn;

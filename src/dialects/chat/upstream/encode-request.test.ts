@@ -7,9 +7,8 @@ import { runs } from '../../../../test/support/properties.ts';
 import { checkSupport } from '../../hub/fields.ts';
 import type { HubItem, HubRequest, HubTool } from '../../hub/types.ts';
 import { maybeList } from '../../wire/read.ts';
-import { fieldNames } from '../client/field-names.ts';
+import { fieldNames, support } from '../fields.ts';
 import { encodeRequest } from './encode-request.ts';
-import { support } from './support.ts';
 
 const base = decode({});
 const request = (more: Partial<HubRequest>): HubRequest => ({ ...base, ...more });
@@ -368,6 +367,11 @@ test('encodeRequest sends known builtin tools as functions and rejects others', 
 test('encodeRequest writes web search as an option of the request', () => {
   const tools: HubTool[] = [{ kind: 'server', tool: 'web_search', options: {}, raw: {} }];
   assert.deepEqual(body({ tools }).web_search_options, {});
+  const required = {
+    code: 'unsupported_parameter',
+    message: /'web_search' can be offered to this model, but not forced/,
+  };
+  assert.throws(() => body({ tools, toolChoice: { kind: 'required' } }), required);
 });
 
 test('encodeRequest lists allowed tools in the wire form of each', () => {

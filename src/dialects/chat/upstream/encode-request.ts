@@ -1,16 +1,13 @@
-/**
- * Encoder of a hub request for a chat upstream, according to the model's capabilities. Pure: the same history gives the same
- * bytes. Runs after `checkSupport`, which handles fields that no chat model supports.
- */
+/** Encoder of a hub request for a chat upstream, by the model's capabilities. Pure. `checkSupport` has handled what no model has. */
 import type { Capabilities, ChatField } from '../../../rules/index.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
-import { formatInstruction } from '../../encoding/format-instruction.ts';
+import { formatInstruction } from '../../encoding/texts.ts';
 import { encodeThinking } from '../../encoding/thinking-field.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import { type HubField, isPresent, type RequestSection } from '../../hub/fields.ts';
 import type { HubFormat, HubRequest, JsonObject } from '../../hub/types.ts';
 import { mapToolNames } from '../../tools/names.ts';
-import { isStrict } from '../../tools/strict-schema.ts';
+import { isStrict } from '../../tools/schemas.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { UPSTREAM_TIERS } from '../../wire/service-tiers.ts';
@@ -124,8 +121,6 @@ function encodeSampling(
   return compact({ ...kept, seed, logit_bias });
 }
 
-// ---------------------------------------------------------------- output
-
 function encodeFormat(format: HubFormat, schemaFormat: Capabilities['schemaFormat']): JsonObject | undefined {
   if (format.kind === 'text' || schemaFormat === 'none') return undefined;
   if (format.kind === 'json' || schemaFormat === 'json_object') return { type: 'json_object' };
@@ -135,8 +130,6 @@ function encodeFormat(format: HubFormat, schemaFormat: Capabilities['schemaForma
 
 const withInstruction = (request: HubRequest, text: string | undefined): HubRequest =>
   text === undefined ? request : { ...request, system: [...request.system, { kind: 'text', text }] };
-
-// ---------------------------------------------------------------- metadata
 
 function encodeMeta({ meta, cache, session }: HubRequest): JsonObject {
   return compact({

@@ -1,18 +1,16 @@
 /** Encoder of tools and tool choice for a chat upstream. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { type Choice, possibleChoice } from '../../encoding/possible-choice.ts';
-import { rejectBuiltin, rejectHostedChoice } from '../../errors/rejection.ts';
+import { rejectBuiltin, rejectForcedChoice, rejectHostedChoice } from '../../errors/rejection.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
-import type { HubRequest, HubTool, JsonObject } from '../../hub/types.ts';
+import type { HubRequest, HubServerTool, HubTool, JsonObject } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
-import { toolsByName } from '../../tools/by-name.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
-import type { ToolNames } from '../../tools/names.ts';
+import { type ToolNames, toolsByName } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
 import { compact, isObject } from '../../wire/read.ts';
 
-type ServerTool = Extract<HubTool, { kind: 'server' }>;
 type Custom = Extract<HubTool, { kind: 'custom' }>;
 
 interface EncodedTools {
@@ -31,8 +29,9 @@ export function encodeTools(
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   // Search is the only hosted tool of this dialect.
   const search = allowedTools(request).find(
-    (tool): tool is ServerTool => tool.kind === 'server' && tool.tool === 'web_search',
+    (tool): tool is HubServerTool => tool.kind === 'server' && tool.tool === 'web_search',
   );
+  if (search && tools.length === 0 && request.toolChoice.kind === 'required') rejectForcedChoice('web_search');
   const droppedSearchOptions = search ? checkSearchOptions(search, SEARCH_OPTIONS) : [];
   const members = compact({
     tools: tools.length > 0 ? tools : undefined,
@@ -42,8 +41,6 @@ export function encodeTools(
   });
   return { members, droppedSearchOptions };
 }
-
-// ---------------------------------------------------------------- one tool
 
 function encodeTool(tool: HubTool, target: UpstreamTarget, names: ToolNames): JsonObject | undefined {
   switch (tool.kind) {
@@ -80,7 +77,7 @@ function encodeCustom(tool: Custom, target: UpstreamTarget, names: ToolNames): J
 const SEARCH_OPTIONS: SearchOptions = new Set(['userLocation', 'contextSize']);
 
 /** Nests the location in `approximate`, as only this dialect does. */
-function searchOptions({ options }: ServerTool): JsonObject {
+function searchOptions({ options }: HubServerTool): JsonObject {
   const { type: _, ...location } = options.userLocation ?? {};
   return compact({
     search_context_size: options.contextSize,
@@ -88,18 +85,10 @@ function searchOptions({ options }: ServerTool): JsonObject {
   });
 }
 
-// ---------------------------------------------------------------- choice
-
-interface ChoiceContext {
-  readonly target: UpstreamTarget;
-  readonly names: ToolNames;
-  readonly hasTools: boolean;
-}
-
 function encodeChoice(
   { toolChoice, allowedTools: allowed }: Choice,
   tools: readonly HubTool[],
-  context: ChoiceContext,
+  context: { readonly target: UpstreamTarget; readonly names: ToolNames; readonly hasTools: boolean },
 ): unknown {
   // Search is a property of the request here, so it cannot be chosen.
   if (toolChoice.kind === 'hosted') return rejectHostedChoice(toolChoice.tool);

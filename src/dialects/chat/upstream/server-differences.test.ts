@@ -5,8 +5,8 @@ import { CONTEXT, decode, decodeAll, target } from '../../../../test/support/dia
 import { type ChatPreset, chatPresetFlags } from '../../../rules/index.ts';
 import { fold } from '../../hub/fold.ts';
 import type { HubItem, HubReasoning } from '../../hub/types.ts';
-import { decodeReply } from './decode-reply.ts';
 import { encodeRequest } from './encode-request.ts';
+import { decodeReply } from './stream-decoder.ts';
 
 const encode = (preset: ChatPreset, body: object, reasoning?: HubReasoning) => {
   const request = decode(body);

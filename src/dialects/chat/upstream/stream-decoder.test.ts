@@ -6,8 +6,7 @@ import { checkEventOrder } from '../../../../test/support/dialects/codecs.ts';
 import { runs } from '../../../../test/support/properties.ts';
 import { ApiError } from '../../../core/index.ts';
 import { fold } from '../../hub/fold.ts';
-import { decodeReply } from './decode-reply.ts';
-import { openDecoder } from './stream-decoder.ts';
+import { decodeReply, openDecoder } from './stream-decoder.ts';
 
 test('decoder never throws on arbitrary chunks and always ends with one terminal event', () => {
   const piece = fc.oneof(fc.string(), fc.constant(null), fc.integer(), fc.constant(''));

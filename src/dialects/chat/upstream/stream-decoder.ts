@@ -1,10 +1,15 @@
-/**
- * The stream decoder of a chat upstream: chunks and the end of the stream. `delta-reader.ts` reads the deltas. Items stay open
- * until the end is certain, because usage and late deltas may follow the finish reason.
- */
+/** Stream decoder of a chat upstream. Items stay open until the end is certain: usage and late deltas may follow the finish reason. */
+
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
-import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
-import { NO_USAGE } from '../../hub/types.ts';
+import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
+import {
+  type HubError,
+  type HubEvent,
+  type HubReply,
+  type HubUsage,
+  type JsonObject,
+  NO_USAGE,
+} from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
@@ -105,10 +110,7 @@ const CHUNK_READERS: readonly ChunkReader[] = [
     if (isFailure(reason)) failStream(state, out, decodeErrorObject(first));
     else if (reason) state.reason = reason;
   },
-  /**
-   * Usage comes with the finish reason, in a chunk of its own, or in every chunk as a running total: the last one counts, unless it is
-   * zero. Servers that report it unasked put it into the choice or under a name of their own.
-   */
+  /** With the finish reason, in its own chunk or as a running total: the last one counts, unless zero. Some report it in the choice. */
   function usage(chunk, state) {
     const own = maybeObject(maybeList(chunk.choices)[0]).usage ?? maybeObject(chunk.x_groq).usage;
     const reported = readUsage(chunk.usage) ?? readUsage(own);
@@ -127,7 +129,7 @@ function finish(state: State, out: HubEvent[], isEnded = false): void {
 }
 
 /** Emits the last events of a reply whose finish reason is known; unary replies use it too. */
-export function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): void {
+function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): void {
   const { reply } = state;
   const tier = tierUsed(state.tier);
   const { refusal } = reply;
@@ -147,8 +149,36 @@ export function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEven
 }
 
 /** Servers that were not asked for them send null or nothing. */
-export const hasLogprobs = ({ logprobs }: JsonObject): boolean =>
+const hasLogprobs = ({ logprobs }: JsonObject): boolean =>
   isObject(logprobs) && Object.values(logprobs).some((list) => Array.isArray(list) && list.length > 0);
+
+/** A complete reply: its message is read as one large delta, so that unary and streamed replies agree. */
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
+  const wire = maybeObject(body);
+  const error = errorIn(wire);
+  if (error) throw failureOf(error);
+  const choice = maybeObject(maybeList(wire.choices)[0]);
+  if (isFailure(maybeString(choice.finish_reason))) throw failureOf(decodeErrorObject(choice));
+  if (!isObject(choice.message)) throw unreadable();
+  const state = {
+    reply: openReply(context),
+    reason: maybeString(choice.finish_reason),
+    usage: readUsage(wire.usage),
+    tier: maybeString(wire.service_tier),
+    hasLogprobs: hasLogprobs(choice),
+  };
+  const id = maybeString(wire.id) || context.requestId;
+  const events: HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];
+  readDelta(withCallIndexes(choice.message), state.reply, events);
+  finishReply(state, events);
+  return foldReply(events);
+}
+
+/** Calls of a complete message have no index. Without one, the reader would merge two calls that share an id. */
+const withCallIndexes = (message: JsonObject): JsonObject =>
+  Array.isArray(message.tool_calls)
+    ? { ...message, tool_calls: message.tool_calls.map((call, index) => ({ ...maybeObject(call), index })) }
+    : message;
 
 function failStream(state: State, out: HubEvent[], error: HubError): void {
   state.done = true;

@@ -1,7 +1,4 @@
-/**
- * Reasoning that a server writes into the content, between `<think>` and `</think>` at its beginning. The split is the same wherever the
- * chunks end, and holds back no more than a part of a tag.
- */
+/** Reasoning between `<think>` and `</think>` at the beginning of the content: the same split wherever chunks end. */
 
 const OPEN = '<think>';
 const CLOSE = '</think>';

@@ -1,6 +1,6 @@
 /** Blocks and deltas of Converse as those of the Messages API, whose decoder reads them. Text and reasoning have no start of their own. */
 import type { JsonObject } from '../../hub/types.ts';
-import { compact, isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { compact, isObject, joinedTexts, maybeList, maybeObject } from '../../wire/read.ts';
 
 /** A block in the form of the Messages API, or the name of one that no client has a form for. */
 export type BlockForm = { readonly block: JsonObject } | { readonly omitted: string };
@@ -43,14 +43,9 @@ function reasoningBlock({ reasoningText, redactedContent }: JsonObject): JsonObj
 
 const citedText = ({ content, citations }: JsonObject): JsonObject => ({
   type: 'text',
-  text: textsOf(content),
+  text: joinedTexts(maybeList(content)),
   citations: maybeList(citations).map((citation) => citationForm(maybeObject(citation))),
 });
-
-const textsOf = (content: unknown): string =>
-  maybeList(content)
-    .map((part) => maybeString(maybeObject(part).text) ?? '')
-    .join('');
 
 /** Places in a document by the member of their location. */
 const PLACES: Readonly<Record<string, readonly [type: string, from: string, to: string]>> = {
@@ -62,7 +57,7 @@ const PLACES: Readonly<Record<string, readonly [type: string, from: string, to: 
 function citationForm({ title, source, sourceContent, location }: JsonObject): JsonObject {
   const [kind = '', place] = Object.entries(maybeObject(location))[0] ?? [];
   const { documentIndex, start, end, url } = maybeObject(place);
-  const cited = { title, cited_text: textsOf(sourceContent) };
+  const cited = { title, cited_text: joinedTexts(maybeList(sourceContent)) };
   const known = Object.hasOwn(PLACES, kind) ? PLACES[kind] : undefined;
   if (!known) return { ...cited, url: url ?? source };
   const [type, from, to] = known;

@@ -1,7 +1,7 @@
 /** Encoder of a user's parts as blocks of Converse. Media are bytes: the API fetches nothing but objects of S3. */
 import type { Capabilities } from '../../../rules/index.ts';
 import { type Block, cacheControl, type PartBlocks, textBlock, USER_BLOCKS } from '../../claude/encode-content.ts';
-import { asText } from '../../encoding/part-text.ts';
+import { asText } from '../../encoding/texts.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { HubPart, MediaSource } from '../../hub/types.ts';
 import { mimeOf } from '../../wire/media.ts';

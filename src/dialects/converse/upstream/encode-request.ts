@@ -1,15 +1,11 @@
-/**
- * Request encoder for Converse, the format of Bedrock for all its models. The turns are those of the Messages API, whose rules Converse
- * shares; what only some families of models have goes into `additionalModelRequestFields`.
- */
+/** Request encoder for Converse. Its turns are those of the Messages API; what only some families have goes into `additionalModelRequestFields`. */
 import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { textBlock } from '../../claude/encode-content.ts';
 import { encodeMessages, type MessageTurn, type TurnForms } from '../../claude/encode-messages.ts';
-import { encodeThinkingSettings } from '../../claude/encode-thinking.ts';
-import { lacksThinking, maxTokensFor } from '../../claude/limits.ts';
+import { encodeThinkingSettings, lacksThinking, losesSummary, maxTokensFor } from '../../claude/encode-thinking.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
-import { formatInstruction } from '../../encoding/format-instruction.ts';
+import { formatInstruction } from '../../encoding/texts.ts';
 import { encodeThinking } from '../../encoding/thinking-field.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
@@ -87,8 +83,6 @@ function placeBreakpoints(
   if (!explicitCache ? refused + found > 0 : converseFamily === 'nova' && refused > 0) dropped.add('cacheBreakpoints');
 }
 
-// ---------------------------------------------------------------- output
-
 function encodeOutput(
   format: HubFormat,
   target: UpstreamTarget,
@@ -129,6 +123,7 @@ function encodeReasoning(
       dropped: isLost,
     } = encodeThinkingSettings(reasoning, capabilities, { maxTokens, rejectsBudget });
     if (isLost) dropped.add('reasoning');
+    else if (losesSummary(reasoning, thinking !== undefined)) dropped.add('reasoningStyle');
     return { maxTokens, extra: compact({ thinking, output_config: effort === undefined ? undefined : { effort } }) };
   }
   const limit = limits.maxOutput === undefined ? undefined : maxTokens;
@@ -139,6 +134,7 @@ function encodeReasoning(
   const isAsked = reasoning.mode !== undefined || reasoning.effort !== undefined;
   const isOff = reasoning.mode === 'off' || reasoning.effort === 'none';
   if (isAsked && !isOff && !nonEmpty(extra)) dropped.add('reasoning');
+  else if (losesSummary(reasoning, nonEmpty(extra) !== undefined)) dropped.add('reasoningStyle');
   return { maxTokens: limit, extra };
 }
 
@@ -169,8 +165,6 @@ function encodeSampling(
 
 const isHighest = (reasoningConfig: unknown): boolean =>
   (reasoningConfig as { maxReasoningEffort?: string } | undefined)?.maxReasoningEffort === 'high';
-
-// ---------------------------------------------------------------- metadata
 
 const MAX_METADATA = 16;
 const METADATA = /^[a-zA-Z0-9\s:_@$#=/+,.-]{1,256}$/;

@@ -1,14 +1,13 @@
-/**
- * Stream decoder for Converse. Events carry their type beside their JSON, and exceptions arrive as errors of the Messages API. The usage
- * comes last, after the stop reason. Never throws: malformed input ends the stream with one error event.
- */
-import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from '../../claude/block-state.ts';
+/** Stream decoder for Converse. Exceptions arrive as errors of the Messages API, usage last. Malformed input ends with one error event. */
+
+import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
-import type { HubEvent, JsonObject } from '../../hub/types.ts';
+import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
+import type { HubEvent, HubReply, JsonObject } from '../../hub/types.ts';
 import { decodeStreamError } from '../../messages/index.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
-import { isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { isObject, maybeCount, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 import { type BlockForm, blockBegunBy, blockForm, deltaForm } from './block-forms.ts';
@@ -26,12 +25,12 @@ class ConverseDecoder implements StreamDecoder {
   push(data: string, event = ''): HubEvent[] {
     if (this.#state.done) return [];
     const wire = this.#parse(data);
-    return wire ? decodeEvent(wire, event, this.#state) : failStream(this.#state, NO_JSON);
+    return wire ? decodeEvent(wire, event, this.#state) : [failStream(this.#state, NO_JSON)];
   }
 
   end(): HubEvent[] {
     if (this.#state.done) return [];
-    return this.#state.stopReason === undefined ? failStream(this.#state, CLOSED) : finish(this.#state);
+    return this.#state.stopReason === undefined ? [failStream(this.#state, CLOSED)] : finish(this.#state);
   }
 
   get isComplete(): boolean {
@@ -44,19 +43,21 @@ const VARYING = ['text', 'p'];
 const NO_JSON = 'The provider sent an event that is not a JSON object.';
 const CLOSED = 'The upstream closed the stream before completion.';
 
-/** Decodes a whole reply as the stream that would have carried it. */
-export function replayReply(body: JsonObject, context: DecodeContext): HubEvent[] {
+/** Decodes a whole reply as the stream that would have carried it, so that both forms give the same. */
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
+  if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
+  const { content } = maybeObject(maybeObject(maybeObject(body).output).message);
+  if (!isObject(body) || !Array.isArray(content)) throw unreadable();
   const state = newState(context);
-  const message = maybeObject(maybeObject(body.output).message);
   const events = decodeEvent({ role: 'assistant' }, 'messageStart', state);
   const replay = (wire: JsonObject, event: string) => events.push(...decodeEvent(wire, event, state));
-  for (const [contentBlockIndex, start] of maybeList(message.content).entries()) {
+  for (const [contentBlockIndex, start] of content.entries()) {
     replay({ contentBlockIndex, start }, 'contentBlockStart');
     replay({ contentBlockIndex }, 'contentBlockStop');
   }
   replay(body, 'messageStop');
   replay(body, 'metadata');
-  return events;
+  return foldReply(events);
 }
 
 interface State {
@@ -82,15 +83,9 @@ const newState = (context: DecodeContext): State => ({
 function decodeEvent(wire: JsonObject, event: string, state: State): HubEvent[] {
   const read = Object.hasOwn(EVENT_READERS, event) ? EVENT_READERS[event as keyof typeof EVENT_READERS] : undefined;
   if (state.done || !read) return [];
-  const out: HubEvent[] = [];
-  try {
-    if (!state.started && event !== 'messageStart' && event !== 'error') throw outOfOrderError();
-    read(wire, state, out);
-    return out;
-  } catch (error) {
-    if (!(error instanceof MalformedStreamError)) throw error;
-    return [...out, ...failStream(state, error.message)];
-  }
+  if (!state.started && event !== 'messageStart' && event !== 'error')
+    return [failStream(state, outOfOrderError().message)];
+  return readEvent(read, wire, state);
 }
 
 type EventReader = (wire: JsonObject, state: State, out: HubEvent[]) => void;
@@ -151,9 +146,4 @@ function finish(state: State): HubEvent[] {
     usage: decodeUsage(isObject(metadata?.usage) ? metadata.usage : undefined, metadata?.serviceTier),
   });
   return events;
-}
-
-function failStream(state: State, message: string): HubEvent[] {
-  state.done = true;
-  return [{ kind: 'error', error: { code: 'upstream_error', message } }];
 }

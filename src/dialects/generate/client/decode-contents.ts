@@ -1,26 +1,13 @@
-/**
- * Decoder of a client's contents into hub items, in order. Adjacent text and media parts of one content form one message.
- * Calls and responses without ids are paired by name and order, as the provider does.
- */
+/** Decoder of contents into hub items. Adjacent text and media form one message. Calls without ids are paired by name and order. */
 import type { HubItem, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { mintCallId } from '../../wire/ids.ts';
-import {
-  isGiven,
-  isObject,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  unsupported,
-  wrongType,
-  wrongValue,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 import { signatureFromClient } from '../thought-signature.ts';
 import { field, ISSUER, mediaKind } from '../wire.ts';
 
 export function decodeContents(value: unknown): HubItem[] {
-  const contents = isObject(value) ? [value] : needList(value, 'contents');
-  if (contents.length === 0) wrongValue('contents', 'at least one content is required.');
+  const contents = wire.isObject(value) ? [value] : wire.needList(value, 'contents');
+  if (contents.length === 0) wire.wrongValue('contents', 'at least one content is required.');
   const state: DecodeState = { items: [], parts: [], callCount: 0, pendingCalls: [] };
   for (const [n, content] of contents.entries()) decodeContent(content, `contents[${n}]`, state);
   return state.items;
@@ -28,12 +15,12 @@ export function decodeContents(value: unknown): HubItem[] {
 
 /** Accepts text parts, or one string as some SDK helpers send it. */
 export function decodeSystem(value: unknown): HubText[] {
-  if (!isGiven(value)) return [];
+  if (!wire.isGiven(value)) return [];
   if (typeof value === 'string') return value === '' ? [] : [{ kind: 'text', text: value }];
-  return partsOf(needObject(value, 'systemInstruction'), 'systemInstruction').map((part, n): HubText => {
+  return partsOf(wire.needObject(value, 'systemInstruction'), 'systemInstruction').map((part, n): HubText => {
     const path = `systemInstruction.parts[${n}]`;
-    if (!isGiven(part.text)) unsupported(path, 'only text parts are allowed here.');
-    return { kind: 'text', text: needString(part.text, `${path}.text`) };
+    if (!wire.isGiven(part.text)) wire.unsupported(path, 'only text parts are allowed here.');
+    return { kind: 'text', text: wire.needString(part.text, `${path}.text`) };
   });
 }
 
@@ -49,12 +36,12 @@ interface DecodeState {
 const ROLES: Readonly<Record<string, 'user' | 'assistant'>> = { user: 'user', function: 'user', model: 'assistant' };
 
 function decodeContent(value: unknown, path: string, state: DecodeState): void {
-  const content = typeof value === 'string' ? { parts: [{ text: value }] } : needObject(value, path);
-  const name = isGiven(content.role) ? needString(content.role, `${path}.role`) : 'user';
-  const role = ROLES[name] ?? wrongValue(`${path}.role`, 'expected user or model.');
+  const content = typeof value === 'string' ? { parts: [{ text: value }] } : wire.needObject(value, path);
+  const name = wire.isGiven(content.role) ? wire.needString(content.role, `${path}.role`) : 'user';
+  const role = ROLES[name] ?? wire.wrongValue(`${path}.role`, 'expected user or model.');
   for (const [n, part] of partsOf(content, path).entries()) {
     const partPath = `${path}.parts[${n}]`;
-    const kind = PART_KINDS.find((name) => isGiven(field(part, name))) ?? 'unknown';
+    const kind = PART_KINDS.find((name) => wire.isGiven(field(part, name))) ?? 'unknown';
     PART_READERS[kind](part, { partPath, role, state });
   }
   endMessage(role, state);
@@ -62,8 +49,8 @@ function decodeContent(value: unknown, path: string, state: DecodeState): void {
 
 function partsOf(content: JsonObject, path: string): JsonObject[] {
   const at = `${path}.parts`;
-  const list = isObject(content.parts) ? [content.parts] : needList(content.parts, at);
-  return list.map((part, n) => (typeof part === 'string' ? { text: part } : needObject(part, `${at}[${n}]`)));
+  const list = wire.isObject(content.parts) ? [content.parts] : wire.needList(content.parts, at);
+  return list.map((part, n) => (typeof part === 'string' ? { text: part } : wire.needObject(part, `${at}[${n}]`)));
 }
 
 function endMessage(role: 'user' | 'assistant', state: DecodeState): void {
@@ -71,8 +58,6 @@ function endMessage(role: 'user' | 'assistant', state: DecodeState): void {
   state.items.push({ kind: 'message', role, parts: state.parts });
   state.parts = [];
 }
-
-// ---------------------------------------------------------------- parts
 
 interface PartContext {
   readonly partPath: string;
@@ -85,13 +70,13 @@ type PartKind = (typeof PART_KINDS)[number] | 'unknown';
 
 const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, context: PartContext) => void } = {
   text(part, { partPath, role, state }) {
-    const text = needString(part.text, `${partPath}.text`);
+    const text = wire.needString(part.text, `${partPath}.text`);
     const slot = field(part, 'thoughtSignature');
     const signature = signatureFromClient(slot);
     if (part.thought === true) {
       endMessage(role, state);
       // Drop a thought whose signature cannot be decoded: its text alone must never reach a model.
-      if (isGiven(slot) && signature === undefined) return;
+      if (wire.isGiven(slot) && signature === undefined) return;
       const summary = text === '' ? [] : [text];
       state.items.push({ kind: 'reasoning', summary, ...(signature && { opaque: signature }) });
     } else if (text !== '' || signature) {
@@ -108,11 +93,11 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, context: Part
   },
   functionCall(part, { partPath, role, state }) {
     const path = `${partPath}.functionCall`;
-    const call = needObject(field(part, 'functionCall'), path);
-    const name = needString(call.name, `${path}.name`);
-    if (isGiven(call.args)) needObject(call.args, `${path}.args`);
+    const call = wire.needObject(field(part, 'functionCall'), path);
+    const name = wire.needString(call.name, `${path}.name`);
+    if (wire.isGiven(call.args)) wire.needObject(call.args, `${path}.args`);
     endMessage(role, state);
-    const callId = maybeString(call.id) || mintCallId('contents', state.callCount);
+    const callId = wire.maybeString(call.id) || mintCallId('contents', state.callCount);
     state.callCount += 1;
     state.pendingCalls.push({ name, callId });
     const signature = signatureFromClient(field(part, 'thoughtSignature'));
@@ -121,38 +106,39 @@ const PART_READERS: { readonly [K in PartKind]: (part: JsonObject, context: Part
   },
   functionResponse(part, { partPath, role, state }) {
     const path = `${partPath}.functionResponse`;
-    const response = needObject(field(part, 'functionResponse'), path);
-    const name = needString(response.name, `${path}.name`);
+    const response = wire.needObject(field(part, 'functionResponse'), path);
+    const name = wire.needString(response.name, `${path}.name`);
     endMessage(role, state);
-    const callId = takeCallId(name, maybeString(response.id), path, state);
+    const callId = takeCallId(name, wire.maybeString(response.id), path, state);
     state.items.push({ kind: 'tool_result', callId, name, form: 'function', ...resultOf(response, path) });
   },
   /** Keeps unknown parts of the model, such as hosted tool calls, and rejects unknown parts of the user. */
   unknown(part, { partPath, role, state }) {
-    if (role === 'user') wrongType(partPath, 'a part with text, media, a function call or a function response', part);
+    if (role === 'user')
+      wire.wrongType(partPath, 'a part with text, media, a function call or a function response', part);
     endMessage(role, state);
     state.items.push({ kind: 'opaque', issuer: ISSUER, raw: part });
   },
 };
 
 function inlineMedia(value: unknown, path: string): HubPart {
-  const data = needObject(value, path);
-  const mime = needString(field(data, 'mimeType'), `${path}.mimeType`);
-  const source: MediaSource = { kind: 'base64', mime, data: needString(data.data, `${path}.data`) };
-  return mediaPart(mime, source, maybeString(field(data, 'displayName')));
+  const data = wire.needObject(value, path);
+  const mime = wire.needString(field(data, 'mimeType'), `${path}.mimeType`);
+  const source: MediaSource = { kind: 'base64', mime, data: wire.needString(data.data, `${path}.data`) };
+  return mediaPart(mime, source, wire.maybeString(field(data, 'displayName')));
 }
 
 /** URIs of files that only this provider can read. */
 const PROVIDER_FILE = /^(?:gs:\/\/|files\/|https:\/\/generativelanguage\.googleapis\.com\/)/;
 
 function fileMedia(value: unknown, path: string): HubPart {
-  const data = needObject(value, path);
-  const uri = needString(field(data, 'fileUri'), `${path}.fileUri`);
-  const mime = maybeString(field(data, 'mimeType'));
+  const data = wire.needObject(value, path);
+  const uri = wire.needString(field(data, 'fileUri'), `${path}.fileUri`);
+  const mime = wire.maybeString(field(data, 'mimeType'));
   const source: MediaSource = PROVIDER_FILE.test(uri)
     ? { kind: 'file_id', id: uri, issuer: ISSUER }
     : { kind: 'url', url: uri, ...(mime !== undefined && { mime }) };
-  return mediaPart(mime ?? '', source, maybeString(field(data, 'displayName')));
+  return mediaPart(mime ?? '', source, wire.maybeString(field(data, 'displayName')));
 }
 
 function mediaPart(mime: string, source: MediaSource, title: string | undefined): HubPart {
@@ -163,16 +149,16 @@ function mediaPart(mime: string, source: MediaSource, title: string | undefined)
 function takeCallId(name: string, id: string | undefined, path: string, state: DecodeState): string {
   const at = state.pendingCalls.findIndex((call) => (id ? call.callId === id : call.name === name));
   const [call] = at < 0 ? [] : state.pendingCalls.splice(at, 1);
-  return call?.callId ?? wrongValue(path, `no earlier function call "${id || name}" is waiting for a response.`);
+  return call?.callId ?? wire.wrongValue(path, `no earlier function call "${id || name}" is waiting for a response.`);
 }
 
 function resultOf(response: JsonObject, path: string): { parts: HubPart[]; isError?: boolean } {
-  const value = isGiven(response.response) ? needObject(response.response, `${path}.response`) : {};
-  const media = isGiven(response.parts) ? needList(response.parts, `${path}.parts`) : [];
+  const value = wire.isGiven(response.response) ? wire.needObject(response.response, `${path}.response`) : {};
+  const media = wire.isGiven(response.parts) ? wire.needList(response.parts, `${path}.parts`) : [];
   const parts = media.map((entry, n) => {
     const at = `${path}.parts[${n}]`;
-    const part = needObject(entry, at);
-    return isGiven(field(part, 'fileData'))
+    const part = wire.needObject(entry, at);
+    return wire.isGiven(field(part, 'fileData'))
       ? fileMedia(field(part, 'fileData'), `${at}.fileData`)
       : inlineMedia(field(part, 'inlineData'), `${at}.inlineData`);
   });

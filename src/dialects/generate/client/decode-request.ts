@@ -1,47 +1,26 @@
 /** Decoder of a client's request body. Model and method come from the path. */
 import { fail } from '../../../core/index.ts';
+import { words } from '../../../rules/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
-import type {
-  Effort,
-  HubImageSettings,
-  HubOutput,
-  HubReasoning,
-  HubRequest,
-  HubSampling,
-  JsonObject,
-} from '../../hub/types.ts';
-import {
-  compact,
-  isGiven,
-  maybeObject,
-  needObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  readCount,
-  readNumber,
-  readStringMap,
-  readStrings,
-  unsupported,
-  wrongValue,
-} from '../../wire/read.ts';
-import { field, snakeOf } from '../wire.ts';
+import type * as hub from '../../hub/types.ts';
+import { readEffort } from '../../wire/efforts.ts';
+import * as wire from '../../wire/read.ts';
+import { field, optionalField, snakeOf } from '../wire.ts';
 import { decodeContents, decodeSystem } from './decode-contents.ts';
 import { decodeFormat, decodeToolConfig, decodeTools } from './decode-tools.ts';
 import { rejectWrongDialect } from './wrong-dialect.ts';
 
-export function decodeRequest(value: unknown, from: ClientRequestHead): HubRequest {
-  const body = needObject(value, 'body');
+export function decodeRequest(value: unknown, from: ClientRequestHead): hub.HubRequest {
+  const body = wire.needObject(value, 'body');
   rejectWrongDialect(body);
   // Both refer to state at one provider.
   for (const name of ['cachedContent', 'continuationToken']) {
-    if (isGiven(field(body, name)))
-      unsupported(name, 'not supported by this model; it refers to state at another provider.');
+    if (wire.isGiven(field(body, name)))
+      wire.unsupported(name, 'not supported by this model; it refers to state at another provider.');
   }
   const config = section(body, 'generationConfig');
   const thinking = decodeThinking(section(config, 'thinkingConfig', 'generationConfig'));
-  const metadata = optional(body, 'labels', readStringMap);
+  const metadata = wire.optional(body, 'labels', wire.readStringMap);
   const serviceTier = tierOf(body);
   return {
     dialect: 'generate',
@@ -53,137 +32,116 @@ export function decodeRequest(value: unknown, from: ClientRequestHead): HubReque
     ...decodeToolConfig(field(body, 'toolConfig')),
     reasoning: thinking,
     output: decodeOutput(config),
-    limits: compact({ maxOutput: readSetting(config, 'maxOutputTokens', readCount) }),
+    limits: wire.compact({ maxOutput: readSetting(config, 'maxOutputTokens', wire.readCount) }),
     sampling: decodeSampling(config),
     cache: {},
-    state: compact({ store: isGiven(body.store) ? readBoolean(body.store, 'store') : undefined }),
-    meta: compact({ metadata, serviceTier }),
+    state: wire.compact({ store: wire.isGiven(body.store) ? wire.readBoolean(body.store, 'store') : undefined }),
+    meta: wire.compact({ metadata, serviceTier }),
     unknown: unknownOf(body, config),
-    clientOptions: compact({
+    clientOptions: wire.compact({
       thoughts: thinking.show === 'summary',
-      logprobs: readSetting(config, 'responseLogprobs', readBoolean),
+      logprobs: readSetting(config, 'responseLogprobs', wire.readBoolean),
     }),
   };
 }
 
-const section = (holder: JsonObject, name: string, path = ''): JsonObject =>
-  isGiven(field(holder, name)) ? needObject(field(holder, name), path ? `${path}.${name}` : name) : {};
+const section = (holder: hub.JsonObject, name: string, path?: string): hub.JsonObject =>
+  optionalField(holder, name, wire.needObject, path) ?? {};
 
-/** Reads one member of `generationConfig`, in either spelling. */
-const readSetting = <T>(
-  config: JsonObject,
-  name: string,
-  reader: (value: unknown, path: string) => T,
-): T | undefined => {
-  const value = field(config, name);
-  return isGiven(value) ? reader(value, `generationConfig.${name}`) : undefined;
-};
+/** Reads one member of `generationConfig`. */
+const readSetting = <T>(config: hub.JsonObject, name: string, read: wire.Reader<T>): T | undefined =>
+  optionalField(config, name, read, 'generationConfig');
 
-function modelOf(body: JsonObject, from: ClientRequestHead): string {
+function modelOf(body: hub.JsonObject, from: ClientRequestHead): string {
   const name = from.model ?? (typeof body.model === 'string' ? body.model : '');
   if (name === '') throw fail('invalid_request', 'The path does not contain a model name.', { param: 'model' });
   return name.replace(/^models\//, '');
 }
 
-function decodeSampling(config: JsonObject): HubSampling {
-  const logprobs = readSetting(config, 'responseLogprobs', readBoolean);
-  return compact({
-    temperature: readSetting(config, 'temperature', readNumber),
-    topP: readSetting(config, 'topP', readNumber),
-    topK: readSetting(config, 'topK', readNumber),
-    seed: readSetting(config, 'seed', readNumber),
-    presence: readSetting(config, 'presencePenalty', readNumber),
-    frequency: readSetting(config, 'frequencyPenalty', readNumber),
-    n: readSetting(config, 'candidateCount', readCount),
+function decodeSampling(config: hub.JsonObject): hub.HubSampling {
+  const logprobs = readSetting(config, 'responseLogprobs', wire.readBoolean);
+  return wire.compact({
+    temperature: readSetting(config, 'temperature', wire.readNumber),
+    topP: readSetting(config, 'topP', wire.readNumber),
+    topK: readSetting(config, 'topK', wire.readNumber),
+    seed: readSetting(config, 'seed', wire.readNumber),
+    presence: readSetting(config, 'presencePenalty', wire.readNumber),
+    frequency: readSetting(config, 'frequencyPenalty', wire.readNumber),
+    n: readSetting(config, 'candidateCount', wire.readCount),
     logprobs,
-    topLogprobs: readSetting(config, 'logprobs', readCount),
-    stop: readSetting(config, 'stopSequences', readStrings),
+    topLogprobs: readSetting(config, 'logprobs', wire.readCount),
+    stop: readSetting(config, 'stopSequences', wire.readStrings),
   });
 }
 
-function decodeOutput(config: JsonObject): HubOutput {
-  const names = readSetting(config, 'responseModalities', readStrings)?.map((name) => name.toLowerCase());
-  const modality = oneOf(['text', 'image', 'audio'] as const);
+function decodeOutput(config: hub.JsonObject): hub.HubOutput {
+  const names = readSetting(config, 'responseModalities', wire.readStrings)?.map((name) => name.toLowerCase());
+  const modality = wire.oneOf(['text', 'image', 'audio'] as const);
   const modalities = names?.map((name, n) => modality(name, `generationConfig.responseModalities[${n}]`));
   const image = decodeImageConfig(section(config, 'imageConfig', 'generationConfig'));
-  return compact({ format: decodeFormat(config), modalities, image });
+  return wire.compact({ format: decodeFormat(config), modalities, image });
 }
 
-function decodeImageConfig(config: JsonObject): HubImageSettings | undefined {
+function decodeImageConfig(config: hub.JsonObject): hub.HubImageSettings | undefined {
   const read = (name: string): string | undefined =>
-    isGiven(field(config, name)) ? needString(field(config, name), `generationConfig.imageConfig.${name}`) : undefined;
-  const settings = compact({ aspectRatio: read('aspectRatio'), tier: read('imageSize') });
+    optionalField(config, name, wire.needString, 'generationConfig.imageConfig');
+  const settings = wire.compact({ aspectRatio: read('aspectRatio'), tier: read('imageSize') });
   return Object.keys(settings).length > 0 ? settings : undefined;
 }
 
-const LEVELS: Readonly<Record<string, Effort | undefined>> = {
-  MINIMAL: 'minimal',
-  LOW: 'low',
-  MEDIUM: 'medium',
-  HIGH: 'high',
-  THINKING_LEVEL_UNSPECIFIED: undefined,
-};
-
-function decodeThinking(config: JsonObject): HubReasoning {
+function decodeThinking(config: hub.JsonObject): hub.HubReasoning {
   const path = 'generationConfig.thinkingConfig';
   const budget = field(config, 'thinkingBudget');
   const levelField = field(config, 'thinkingLevel');
-  const include = field(config, 'includeThoughts');
-  if (isGiven(budget) && isGiven(levelField))
-    wrongValue(path, 'thinkingBudget and thinkingLevel are mutually exclusive.');
-  const show = isGiven(include) ? (readBoolean(include, `${path}.includeThoughts`) ? 'summary' : 'none') : undefined;
-  if (isGiven(budget)) return compact({ ...decodeBudget(readNumber(budget, `${path}.thinkingBudget`), path), show });
-  if (!isGiven(levelField)) return compact({ show });
-  const level = needString(levelField, `${path}.thinkingLevel`).toUpperCase();
-  if (!Object.hasOwn(LEVELS, level)) wrongValue(`${path}.thinkingLevel`, 'expected MINIMAL, LOW, MEDIUM or HIGH.');
-  return compact({ effort: LEVELS[level], show });
+  if (wire.isGiven(budget) && wire.isGiven(levelField))
+    wire.wrongValue(path, 'thinkingBudget and thinkingLevel are mutually exclusive.');
+  const include = optionalField(config, 'includeThoughts', wire.readBoolean, path);
+  const show = include === undefined ? undefined : include ? 'summary' : 'none';
+  if (wire.isGiven(budget))
+    return wire.compact({ ...decodeBudget(wire.readNumber(budget, `${path}.thinkingBudget`), path), show });
+  if (!wire.isGiven(levelField)) return wire.compact({ show });
+  const level = wire.needString(levelField, `${path}.thinkingLevel`).toLowerCase();
+  if (level === 'thinking_level_unspecified') return wire.compact({ show });
+  return wire.compact({ effort: readEffort(level, `${path}.thinkingLevel`), show });
 }
 
-function decodeBudget(budget: number, path: string): HubReasoning {
+function decodeBudget(budget: number, path: string): hub.HubReasoning {
   if (budget === -1) return { mode: 'auto' };
   if (budget === 0) return { mode: 'off' };
-  return { mode: 'budget', budget: readCount(budget, `${path}.thinkingBudget`) };
+  return { mode: 'budget', budget: wire.readCount(budget, `${path}.thinkingBudget`) };
 }
 
-function tierOf(body: JsonObject): 'auto' | 'standard' | 'priority' | 'flex' | undefined {
+function tierOf(body: hub.JsonObject): 'auto' | 'standard' | 'priority' | 'flex' | undefined {
   const tier = field(body, 'serviceTier');
-  if (!isGiven(tier)) return undefined;
-  const name = oneOf(['unspecified', 'standard', 'priority', 'flex'] as const)(
-    needString(tier, 'serviceTier').toLowerCase(),
+  if (!wire.isGiven(tier)) return undefined;
+  const name = wire.oneOf(['unspecified', 'standard', 'priority', 'flex'] as const)(
+    wire.needString(tier, 'serviceTier').toLowerCase(),
     'serviceTier',
   );
   return name === 'unspecified' ? 'auto' : name;
 }
 
-const KNOWN_FIELDS = spellings([
-  'contents',
-  'systemInstruction',
-  'tools',
-  'toolConfig',
-  'generationConfig',
-  'labels',
-  'serviceTier',
-  'store',
-  'model',
-]);
-const KNOWN_SETTINGS = spellings(
-  ['temperature', 'topP', 'topK', 'seed', 'presencePenalty', 'frequencyPenalty', 'candidateCount', 'maxOutputTokens'],
-  ['stopSequences', 'responseMimeType', 'responseSchema', 'responseJsonSchema', 'responseFormat', 'responseModalities'],
-  ['thinkingConfig', 'responseLogprobs', 'logprobs', 'imageConfig'],
+const KNOWN_FIELDS = spellings(
+  'contents systemInstruction tools toolConfig generationConfig labels serviceTier store model',
 );
-const KNOWN_IMAGE_SETTINGS = spellings(['aspectRatio', 'imageSize']);
+const KNOWN_SETTINGS = spellings(
+  'temperature topP topK seed presencePenalty frequencyPenalty candidateCount maxOutputTokens stopSequences',
+  'responseMimeType responseSchema responseJsonSchema responseFormat responseModalities thinkingConfig',
+  'responseLogprobs logprobs imageConfig',
+);
+const KNOWN_IMAGE_SETTINGS = spellings('aspectRatio imageSize');
 
-function spellings(...lists: string[][]): ReadonlySet<string> {
-  return new Set(lists.flat().flatMap((name) => [name, snakeOf(name)]));
+function spellings(...lines: string[]): ReadonlySet<string> {
+  return new Set(words(...lines).flatMap((name) => [name, snakeOf(name)]));
 }
 
 /** Includes `safetySettings`, which only this provider can apply. */
-const unknownOf = (body: JsonObject, config: JsonObject): string[] => [
-  ...Object.keys(body).filter((name) => isGiven(body[name]) && !KNOWN_FIELDS.has(name)),
+const unknownOf = (body: hub.JsonObject, config: hub.JsonObject): string[] => [
+  ...Object.keys(body).filter((name) => wire.isGiven(body[name]) && !KNOWN_FIELDS.has(name)),
   ...Object.keys(config)
-    .filter((name) => isGiven(config[name]) && !KNOWN_SETTINGS.has(name))
+    .filter((name) => wire.isGiven(config[name]) && !KNOWN_SETTINGS.has(name))
     .map((name) => `generationConfig.${name}`),
-  ...Object.entries(maybeObject(field(config, 'imageConfig')))
-    .filter(([name, value]) => isGiven(value) && !KNOWN_IMAGE_SETTINGS.has(name))
+  ...Object.entries(wire.maybeObject(field(config, 'imageConfig')))
+    .filter(([name, value]) => wire.isGiven(value) && !KNOWN_IMAGE_SETTINGS.has(name))
     .map(([name]) => `generationConfig.imageConfig.${name}`),
 ];

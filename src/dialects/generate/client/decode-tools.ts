@@ -1,22 +1,13 @@
 /** Decoder of a client's tools, tool choice and response format. Google schemas become JSON Schema. */
 import type { HubFormat, HubRequest, HubTool, JsonObject, ServerTool, ToolName } from '../../hub/types.ts';
-import {
-  isGiven,
-  isObject,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  unsupported,
-  wrongValue,
-} from '../../wire/read.ts';
-import { field, snakeOf } from '../wire.ts';
+import * as wire from '../../wire/read.ts';
+import { field, optionalField, snakeOf } from '../wire.ts';
 import { fromGoogleSchema } from './from-google-schema.ts';
 
 export function decodeTools(value: unknown): HubTool[] {
-  if (!isGiven(value)) return [];
-  const entries = isObject(value) ? [value] : needList(value, 'tools');
-  return entries.flatMap((entry, n) => decodeTool(needObject(entry, `tools[${n}]`), `tools[${n}]`));
+  if (!wire.isGiven(value)) return [];
+  const entries = wire.isObject(value) ? [value] : wire.needList(value, 'tools');
+  return entries.flatMap((entry, n) => decodeTool(wire.needObject(entry, `tools[${n}]`), `tools[${n}]`));
 }
 
 /** Hosted tools by their member of a tool entry. */
@@ -33,16 +24,13 @@ const HOSTED_TOOLS: Readonly<Record<string, ServerTool>> = {
 
 /** One entry may offer several tools, one per member. */
 function decodeTool(entry: JsonObject, path: string): HubTool[] {
-  const at = `${path}.functionDeclarations`;
-  const declared = field(entry, 'functionDeclarations');
-  const functions = isGiven(declared)
-    ? needList(declared, at).map((value, n) => decodeFunction(value, `${at}[${n}]`))
-    : [];
+  const declared = optionalField(entry, 'functionDeclarations', wire.needList, path) ?? [];
+  const functions = declared.map((value, n) => decodeFunction(value, `${path}.functionDeclarations[${n}]`));
   const names = Object.keys(entry).filter(
     (name) => name !== 'functionDeclarations' && name !== 'function_declarations',
   );
   const hosted = names
-    .filter((name) => isGiven(entry[name]))
+    .filter((name) => wire.isGiven(entry[name]))
     .map((name): HubTool => {
       const tool =
         Object.entries(HOSTED_TOOLS).find(([camel]) => camel === name || snakeOf(camel) === name)?.[1] ?? 'other';
@@ -51,30 +39,30 @@ function decodeTool(entry: JsonObject, path: string): HubTool[] {
   return [...functions, ...hosted];
 }
 
+const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+const readGoogleSchema: wire.Reader<JsonObject> = (value, path) => fromGoogleSchema(wire.needObject(value, path));
+
 function decodeFunction(value: unknown, path: string): HubTool {
-  const declaration = needObject(value, path);
-  const jsonSchema = field(declaration, 'parametersJsonSchema');
-  const googleSchema = declaration.parameters;
-  const description = maybeString(declaration.description);
+  const declaration = wire.needObject(value, path);
+  const description = wire.maybeString(declaration.description);
   return {
     kind: 'function',
-    name: needString(declaration.name, `${path}.name`),
+    name: wire.needString(declaration.name, `${path}.name`),
     ...(description !== undefined && { description }),
-    schema: isGiven(jsonSchema)
-      ? needObject(jsonSchema, `${path}.parametersJsonSchema`)
-      : isGiven(googleSchema)
-        ? fromGoogleSchema(needObject(googleSchema, `${path}.parameters`))
-        : { type: 'object', properties: {} },
+    schema:
+      optionalField(declaration, 'parametersJsonSchema', wire.needObject, path) ??
+      wire.optional(declaration, 'parameters', readGoogleSchema, path) ??
+      NO_PARAMETERS,
   };
 }
 
 export function decodeToolConfig(value: unknown): Pick<HubRequest, 'toolChoice' | 'allowedTools'> {
-  const config = isGiven(value) ? needObject(value, 'toolConfig') : {};
+  const config = wire.isGiven(value) ? wire.needObject(value, 'toolConfig') : {};
   const path = 'toolConfig.functionCallingConfig';
-  const calling = field(config, 'functionCallingConfig');
-  const { mode, allowed } = isGiven(calling)
-    ? readCalling(needObject(calling, path), path)
-    : { mode: 'AUTO', allowed: [] };
+  const { mode, allowed } = readCalling(
+    optionalField(config, 'functionCallingConfig', wire.needObject, 'toolConfig') ?? {},
+    path,
+  );
   const [first] = allowed;
   if (mode === 'NONE') return { toolChoice: { kind: 'none' } };
   if (mode === 'ANY') {
@@ -92,20 +80,17 @@ const named = (name: string): ToolName => ({ name });
 const MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED', 'MODE_UNSPECIFIED'];
 
 function readCalling(calling: JsonObject, path: string): { mode: string; allowed: string[] } {
-  const mode = isGiven(calling.mode) ? needString(calling.mode, `${path}.mode`).toUpperCase() : 'AUTO';
-  if (!MODES.includes(mode)) wrongValue(`${path}.mode`, 'expected AUTO, ANY, NONE or VALIDATED.');
-  const names = field(calling, 'allowedFunctionNames');
-  const at = `${path}.allowedFunctionNames`;
-  const allowed = isGiven(names) ? needList(names, at).map((name, n) => needString(name, `${at}[${n}]`)) : [];
-  return { mode, allowed };
+  const mode = wire.isGiven(calling.mode) ? wire.needString(calling.mode, `${path}.mode`).toUpperCase() : 'AUTO';
+  if (!MODES.includes(mode)) wire.wrongValue(`${path}.mode`, 'expected AUTO, ANY, NONE or VALIDATED.');
+  return { mode, allowed: optionalField(calling, 'allowedFunctionNames', wire.readStrings, path) ?? [] };
 }
 
 /** Reads `responseFormat`, or the older separate fields of `generationConfig`. */
 export function decodeFormat(config: JsonObject): HubFormat {
   const newer = field(config, 'responseFormat');
-  if (isGiven(newer)) {
-    const text = needObject(
-      needObject(newer, 'generationConfig.responseFormat').text ?? {},
+  if (wire.isGiven(newer)) {
+    const text = wire.needObject(
+      wire.needObject(newer, 'generationConfig.responseFormat').text ?? {},
       'generationConfig.responseFormat.text',
     );
     return formatOf(field(text, 'mimeType'), undefined, text.schema);
@@ -119,16 +104,15 @@ export function decodeFormat(config: JsonObject): HubFormat {
 
 function formatOf(type: unknown, googleSchema: unknown, jsonSchema: unknown): HubFormat {
   const path = 'generationConfig.responseMimeType';
-  const mime = isGiven(type) ? needString(type, path) : 'text/plain';
+  const mime = wire.isGiven(type) ? wire.needString(type, path) : 'text/plain';
   if (mime !== 'text/plain' && mime !== 'application/json')
-    unsupported(path, `${mime} is not supported by this model.`);
-  if (isGiven(googleSchema) && isGiven(jsonSchema)) {
-    wrongValue('generationConfig.responseSchema', 'mutually exclusive with responseJsonSchema.');
+    wire.unsupported(path, `${mime} is not supported by this model.`);
+  if (wire.isGiven(googleSchema) && wire.isGiven(jsonSchema)) {
+    wire.wrongValue('generationConfig.responseSchema', 'mutually exclusive with responseJsonSchema.');
   }
-  if (isGiven(jsonSchema))
-    return { kind: 'schema', schema: needObject(jsonSchema, 'generationConfig.responseJsonSchema') };
-  if (isGiven(googleSchema)) {
-    return { kind: 'schema', schema: fromGoogleSchema(needObject(googleSchema, 'generationConfig.responseSchema')) };
-  }
+  if (wire.isGiven(jsonSchema))
+    return { kind: 'schema', schema: wire.needObject(jsonSchema, 'generationConfig.responseJsonSchema') };
+  if (wire.isGiven(googleSchema))
+    return { kind: 'schema', schema: readGoogleSchema(googleSchema, 'generationConfig.responseSchema') };
   return mime === 'application/json' ? { kind: 'json' } : { kind: 'text' };
 }

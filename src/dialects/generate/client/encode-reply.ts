@@ -30,7 +30,6 @@ const refusalOf = (part: HubPart): string => (part.kind === 'refusal' ? part.tex
 export const encodeFinish = (stop: HubStop, refusal: string): { finishReason: string; finishMessage?: string } =>
   compact({ finishReason: FINISH_REASONS[stop], finishMessage: refusal === '' ? undefined : refusal });
 
-/** Returns all parts of an item in a unary reply. */
 function completeParts(item: HubItem, context: ReplyContext): WirePart[] {
   if (item.kind === 'message') return item.parts.flatMap((part) => completePart(part));
   if (item.kind !== 'reasoning' || context.request.clientOptions.thoughts !== true) return endParts(item);

@@ -1,7 +1,4 @@
-/**
- * Stream encoder of this dialect: unnamed SSE events, and no end marker, because the SDK would parse it as JSON. Buffers calls
- * until they are complete. Comments are separate blocks, because the SDK skips events that share a block with one.
- */
+/** Stream encoder: unnamed SSE events without an end marker, which the SDK would parse. Buffers calls. Comments are separate blocks. */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';

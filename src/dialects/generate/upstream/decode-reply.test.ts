@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONTEXT } from '../../../../test/support/dialects/generate.ts';
 import { ApiError } from '../../../core/index.ts';
-import { decodeReply } from './decode-reply.ts';
+import { decodeReply } from './stream-decoder.ts';
 
 test('generate reply decoder ignores all but the first candidate', () => {
   const candidate = (text: string, index: number) => ({

@@ -1,8 +1,4 @@
-/**
- * Encoder of the conversation as contents that satisfy the provider's rules: turns alternate and start with the user, and the
- * responses to all calls of a turn follow it in call order. Order is kept otherwise. Histories with a common prefix give
- * contents with a common prefix, because prompt caches depend on it.
- */
+/** Encoder of the conversation as contents: turns alternate, results follow their calls in order. Common prefixes stay common, because prompt caches depend on it. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
@@ -32,8 +28,6 @@ export function leadingSystem(request: HubRequest): readonly Extract<HubItem, { 
   }
   return run;
 }
-
-// ---------------------------------------------------------------- items
 
 interface Turn {
   readonly role: 'user' | 'model';
@@ -149,8 +143,6 @@ function flushPendingSignature(state: EncodeState): void {
   // A signature without text arrived on an empty text part and returns on one.
   appendPart(state, 'model', text === '' ? { text, thoughtSignature } : { text, thought: true, thoughtSignature });
 }
-
-// ---------------------------------------------------------------- turns
 
 const appendPart = (state: EncodeState, role: Turn['role'], part: WirePart): void => {
   openTurn(state, role).parts.push(part);

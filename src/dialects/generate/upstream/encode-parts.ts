@@ -64,8 +64,6 @@ export function textOf(part: HubPart): string {
 
 const lines = (...texts: (string | undefined)[]): string => texts.filter((text) => text).join('\n');
 
-// ---------------------------------------------------------------- calls and results
-
 export function callPart(call: HubToolCall, name: string, signature: string | undefined): WirePart {
   // The declaration of a custom tool has one member for its free text.
   const args = call.form === 'custom' ? { input: call.args } : parseArgs(call.args);

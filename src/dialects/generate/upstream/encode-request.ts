@@ -3,13 +3,13 @@ import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubFormat, HubItem, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
-import { namedSchema } from '../../tools/named-schema.ts';
 import { mapToolNames } from '../../tools/names.ts';
+import { namedSchema } from '../../tools/schemas.ts';
 import { compact } from '../../wire/read.ts';
 import { encodeContents, leadingSystem } from './encode-contents.ts';
 import { encodeImages } from './encode-images.ts';
 import { textOf } from './encode-parts.ts';
-import { encodeThinkingConfig, showsThoughts } from './encode-thinking.ts';
+import { encodeThinkingConfig, lacksBudget, showsThoughts } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
 import { toGoogleSchema } from './to-google-schema.ts';
 
@@ -119,7 +119,8 @@ function fieldsDroppedFor({ sampling, reasoning, dialect }: HubRequest, target: 
   const asksForReasoning = reasoning.mode !== undefined || reasoning.effort !== undefined;
   // Chat clients receive summaries where there are any; only a responses client asks for them.
   const asksForSummary = dialect === 'responses' && reasoning.show === 'summary' && reasoning.mode !== 'off';
-  const lacksReasoning = asksForReasoning && capabilities.thinkingConfig === 'none';
+  const lacksReasoning =
+    (asksForReasoning && capabilities.thinkingConfig === 'none') || lacksBudget(reasoning, capabilities);
   if (lacksReasoning) dropped.push('reasoning');
   else if (asksForSummary && !showsThoughts(reasoning, capabilities)) dropped.push('reasoningStyle');
   return dropped;

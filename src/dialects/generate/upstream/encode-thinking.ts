@@ -1,8 +1,8 @@
 /** Encoder of reasoning settings in the form the model supports: a level or a token budget, which exclude each other. */
-import type { Capabilities } from '../../../rules/index.ts';
-import type { Effort, HubReasoning, JsonObject } from '../../hub/types.ts';
+import { type Capabilities, type Effort, isKnownEffort } from '../../../rules/index.ts';
+import type { HubReasoning, JsonObject } from '../../hub/types.ts';
 import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
-import { compact } from '../../wire/read.ts';
+import { compact, lookUp } from '../../wire/read.ts';
 
 /** Returns undefined if the request does not set reasoning, or the model has no such setting. */
 export function encodeThinkingConfig(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
@@ -13,6 +13,10 @@ export function encodeThinkingConfig(reasoning: HubReasoning, capabilities: Capa
   return Object.keys(config).length > 0 ? config : undefined;
 }
 
+/** An effort that no table knows has no tokens. */
+export const lacksBudget = ({ mode, effort }: HubReasoning, { thinkingConfig }: Capabilities): boolean =>
+  thinkingConfig === 'budget' && mode === undefined && effort !== undefined && !isKnownEffort(effort);
+
 /** The provider rejects `includeThoughts` when the model does not think, and leaves thoughts out without it. */
 export function showsThoughts(reasoning: HubReasoning, capabilities: Capabilities): boolean {
   const { display, thinkingConfig, thinksByDefault } = capabilities;
@@ -21,7 +25,8 @@ export function showsThoughts(reasoning: HubReasoning, capabilities: Capabilitie
   return input === undefined ? thinksByDefault : input !== 'off';
 }
 
-type ThinkingInput = 'off' | 'auto' | Exclude<Effort, 'none'> | number;
+/** `off`, `auto`, an effort, or tokens. */
+type ThinkingInput = string | number;
 
 function inputOf(reasoning: HubReasoning): ThinkingInput | undefined {
   const { mode, effort, budget } = reasoning;
@@ -48,12 +53,13 @@ const AMOUNTS: Readonly<Record<'level' | 'budget', Amount>> = {
   budget(input, { thinkingBudget: [min, max] }) {
     // -1 lets the model choose; it is valid for every range.
     if (input === 'auto') return { thinkingBudget: -1 };
-    const tokens = input === 'off' ? 0 : typeof input === 'number' ? input : BUDGETS[input];
-    return { thinkingBudget: Math.min(Math.max(tokens, min), max) };
+    const tokens = typeof input === 'number' ? input : lookUp(BUDGETS, input);
+    return tokens === undefined ? {} : { thinkingBudget: Math.min(Math.max(tokens, min), max) };
   },
 };
 
-const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
+const BUDGETS: Readonly<Record<'off' | Exclude<Effort, 'none'>, number>> = {
+  off: 0,
   minimal: 1024,
   low: 1024,
   medium: 8192,

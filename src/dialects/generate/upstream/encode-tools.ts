@@ -1,6 +1,4 @@
-/**
- * Encoder of tools and tool choice. Functions of every kind become declarations; hosted tools become the provider's own.
- */
+/** Encoder of tools and tool choice. Functions of every kind become declarations; hosted tools become the provider's own. */
 import { TOOL_FORMS } from '../../../rules/index.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectBuiltin, rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
@@ -8,6 +6,7 @@ import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
+import { desktopTool } from '../../tools/desktop.ts';
 import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
@@ -37,8 +36,9 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   const list = [...(hasFunctions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
   const toolConfig = compact({
     functionCallingConfig: hasFunctions ? callingConfig(request, tools, names) : undefined,
-    // The provider requires this flag for functions next to hosted tools.
-    includeServerSideToolInvocations: hasFunctions && hosted.size > 0 ? true : undefined,
+    // The provider requires this flag for functions next to tools that it runs; the computer's calls are for the client.
+    includeServerSideToolInvocations:
+      hasFunctions && [...hosted.keys()].some((tool) => tool !== 'computer') ? true : undefined,
   });
   return {
     hasFunctions,
@@ -47,8 +47,6 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
     ...(Object.keys(toolConfig).length > 0 && { toolConfig }),
   };
 }
-
-// ---------------------------------------------------------------- functions
 
 function declare(tool: HubTool, names: ToolNames, target: UpstreamTarget): JsonObject | undefined {
   if (tool.kind === 'server') return undefined;
@@ -72,18 +70,16 @@ function declaration(
   return compact({ name, description, ...form });
 }
 
-// ---------------------------------------------------------------- hosted tools
-
 /** Images are a modality of the reply; see encode-images.ts. */
-function hostedTools(tools: readonly HubTool[], { dialect }: HubRequest): ReadonlyMap<ServerTool, JsonObject> {
+function hostedTools(tools: readonly HubTool[], request: HubRequest): ReadonlyMap<ServerTool, JsonObject> {
   const hosted = new Map<ServerTool, JsonObject>();
   for (const tool of tools) {
     if (tool.kind !== 'server') continue;
     const member = tool.tool === 'image_gen' ? undefined : TOOL_FORMS[tool.tool].forms.generate;
-    if (dialect === 'generate') hosted.set(tool.tool, tool.raw);
+    if (request.dialect === 'generate') hosted.set(tool.tool, tool.raw);
     else if (member !== undefined) {
       if (tool.options.machine) rejectMachine();
-      hosted.set(tool.tool, { [member]: {} });
+      hosted.set(tool.tool, { [member]: tool.tool === 'computer' ? desktopTool(request) : {} });
     }
   }
   return hosted;
@@ -102,8 +98,6 @@ function rejectForcedHosted(choice: HubToolChoice, hosted: ReadonlyMap<ServerToo
   const [only] = hosted.keys();
   if (choice.kind === 'required' && only !== undefined) rejectForcedChoice(only);
 }
-
-// ---------------------------------------------------------------- choice
 
 function callingConfig(request: HubRequest, tools: readonly HubTool[], names: ToolNames): JsonObject | undefined {
   const choice = request.toolChoice;

@@ -1,7 +1,4 @@
-/**
- * Decoder of grounding metadata: sources of text spans, and search queries. The provider counts UTF-8 bytes; hub annotations
- * count UTF-16 units.
- */
+/** Decoder of grounding metadata. The provider counts UTF-8 bytes; hub annotations count UTF-16 units. */
 import type { HubAnnotation, HubPart, HubServerCall, JsonObject } from '../../hub/types.ts';
 import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { ISSUER } from '../wire.ts';
@@ -79,10 +76,7 @@ interface PartSpan {
   readonly cited?: string;
 }
 
-/**
- * Returns the span of a segment. Searches for the cited text, because the part index counts wire parts, which the hub joins
- * or drops. A segment without text keeps its offsets.
- */
+/** The span of a segment, by its text: the part index counts wire parts, which the hub joins or drops. Without text, by its offsets. */
 function locate(parts: readonly HubPart[], segment: JsonObject): PartSpan | undefined {
   const cited = maybeString(segment.text);
   const from = maybeCount(segment.startIndex) ?? 0;

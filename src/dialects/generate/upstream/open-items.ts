@@ -1,39 +1,30 @@
 /** Decoder state of one reply: counts so far, the open item, and how items begin and end. */
 import type { DecodeContext } from '../../codec.ts';
-import type {
-  HubEvent,
-  HubItem,
-  HubPart,
-  HubServerCall,
-  HubStop,
-  HubToolCall,
-  JsonObject,
-  Opaque,
-} from '../../hub/types.ts';
+import type * as hub from '../../hub/types.ts';
 import { withCarrier } from '../../tools/hosted.ts';
 import type { UsageCounts } from '../usage.ts';
 import { annotationsOf, recitationsOf } from './grounding.ts';
 import type { PartialArgs } from './partial-args.ts';
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
-type TextDraft = Draft<Extract<HubPart, { kind: 'text' }>>;
+type TextDraft = Draft<Extract<hub.HubPart, { kind: 'text' }>>;
 
 export type OpenItem =
-  | { readonly kind: 'reasoning'; readonly index: number; text: string; opaque?: Opaque }
-  | { readonly kind: 'message'; readonly index: number; readonly parts: HubPart[] }
+  | { readonly kind: 'reasoning'; readonly index: number; text: string; opaque?: hub.Opaque }
+  | { readonly kind: 'message'; readonly index: number; readonly parts: hub.HubPart[] }
   | {
       readonly kind: 'call';
       readonly index: number;
-      readonly item: Draft<HubToolCall>;
+      readonly item: Draft<hub.HubToolCall>;
       partial?: PartialArgs | undefined;
     }
-  | { readonly kind: 'code'; readonly index: number; readonly item: Draft<HubServerCall>; readonly raw: unknown[] };
+  | { readonly kind: 'code'; readonly index: number; readonly item: Draft<hub.HubServerCall>; readonly raw: unknown[] };
 
 export interface DecoderState {
   readonly context: DecodeContext;
   readonly counts: UsageCounts;
   /** The last usage report, not yet merged into `counts`. */
-  usage?: JsonObject;
+  usage?: hub.JsonObject;
   readonly callIds: Set<string>;
   started: boolean;
   done: boolean;
@@ -41,7 +32,6 @@ export interface DecoderState {
   hasCandidate: boolean;
   id: string;
   model: string;
-  /** Index of the next item. */
   nextIndex: number;
   open?: OpenItem | undefined;
   finishReason?: string;
@@ -50,9 +40,9 @@ export interface DecoderState {
   finishMessage?: string;
   continuationToken?: string;
   blockMessage?: string;
-  grounding?: JsonObject;
-  recitation?: JsonObject;
-  fetched?: JsonObject;
+  grounding?: hub.JsonObject;
+  recitation?: hub.JsonObject;
+  fetched?: hub.JsonObject;
   hasLogprobs?: boolean;
 }
 
@@ -68,14 +58,14 @@ export const newDecoderState = (context: DecodeContext): DecoderState => ({
   nextIndex: 0,
 });
 
-export function openItem(item: HubItem, state: DecoderState, out: HubEvent[]): number {
+export function openItem(item: hub.HubItem, state: DecoderState, out: hub.HubEvent[]): number {
   const index = state.nextIndex;
   state.nextIndex += 1;
   out.push({ kind: 'item', index, item });
   return index;
 }
 
-export function openMessage(state: DecoderState, out: HubEvent[]): Extract<OpenItem, { kind: 'message' }> {
+export function openMessage(state: DecoderState, out: hub.HubEvent[]): Extract<OpenItem, { kind: 'message' }> {
   if (state.open?.kind === 'message') return state.open;
   closeItem(state, out);
   const index = openItem({ kind: 'message', role: 'assistant', parts: [] }, state, out);
@@ -85,7 +75,7 @@ export function openMessage(state: DecoderState, out: HubEvent[]): Extract<OpenI
 }
 
 /** Returns the text part that takes the next delta, and its index. */
-export function openTextPart(parts: HubPart[]): [TextDraft, number] {
+export function openTextPart(parts: hub.HubPart[]): [TextDraft, number] {
   const last = parts.at(-1);
   if (last?.kind === 'text') return [last, parts.length - 1];
   const draft: TextDraft = { kind: 'text', text: '' };
@@ -93,7 +83,7 @@ export function openTextPart(parts: HubPart[]): [TextDraft, number] {
   return [draft, parts.length - 1];
 }
 
-export function openReasoning(state: DecoderState, out: HubEvent[]): Extract<OpenItem, { kind: 'reasoning' }> {
+export function openReasoning(state: DecoderState, out: hub.HubEvent[]): Extract<OpenItem, { kind: 'reasoning' }> {
   if (state.open?.kind === 'reasoning' && !state.open.opaque) return state.open;
   closeItem(state, out);
   const open: OpenItem = {
@@ -105,7 +95,7 @@ export function openReasoning(state: DecoderState, out: HubEvent[]): Extract<Ope
   return open;
 }
 
-export function closeItem(state: DecoderState, out: HubEvent[], stop?: HubStop): void {
+export function closeItem(state: DecoderState, out: hub.HubEvent[], stop?: hub.HubStop): void {
   const { open } = state;
   if (open === undefined) return;
   if (open.kind === 'call') completeCall(open, out);
@@ -115,7 +105,7 @@ export function closeItem(state: DecoderState, out: HubEvent[], stop?: HubStop):
 }
 
 /** Emits the arguments of a call once all pieces have arrived or the reply has ended. */
-export function completeCall(open: Extract<OpenItem, { kind: 'call' }>, out: HubEvent[]): void {
+export function completeCall(open: Extract<OpenItem, { kind: 'call' }>, out: hub.HubEvent[]): void {
   if (!open.partial) return;
   open.item.args = JSON.stringify(open.partial.root);
   open.partial = undefined;
@@ -125,7 +115,7 @@ export function completeCall(open: Extract<OpenItem, { kind: 'call' }>, out: Hub
 /** Returns whether the open call still lacks pieces of its arguments. */
 export const isCallPartial = ({ open }: DecoderState): boolean => open?.kind === 'call' && open.partial !== undefined;
 
-function completeItem(open: Exclude<OpenItem, { kind: 'message' }>, { context }: DecoderState): HubItem {
+function completeItem(open: Exclude<OpenItem, { kind: 'message' }>, { context }: DecoderState): hub.HubItem {
   if (open.kind === 'call') return open.item;
   if (open.kind === 'code') return withCarrier({ ...open.item, raw: open.raw }, context.account);
   const summary = open.text === '' ? [] : [open.text];
@@ -135,9 +125,9 @@ function completeItem(open: Exclude<OpenItem, { kind: 'message' }>, { context }:
 function closeMessage(
   open: Extract<OpenItem, { kind: 'message' }>,
   state: DecoderState,
-  out: HubEvent[],
-  stop: HubStop | undefined,
-): HubItem {
+  out: hub.HubEvent[],
+  stop: hub.HubStop | undefined,
+): hub.HubItem {
   const parts = [...open.parts];
   const located = [
     ...(state.grounding ? annotationsOf(parts, state.grounding) : []),
@@ -149,11 +139,11 @@ function closeMessage(
     parts[part] = { ...text, annotations: [...(text.annotations ?? []), annotation] };
     out.push({ kind: 'annotation', index: open.index, part, annotation });
   }
-  const message: HubItem = { kind: 'message', role: 'assistant', parts };
+  const message: hub.HubItem = { kind: 'message', role: 'assistant', parts };
   return stop === 'length' ? { ...message, incomplete: true } : message;
 }
 
-export function failStream(state: DecoderState, out: HubEvent[], message: string): void {
+export function failStream(state: DecoderState, out: hub.HubEvent[], message: string): void {
   state.done = true;
   out.push({ kind: 'error', error: { code: 'upstream_error', message } });
 }

@@ -1,10 +1,9 @@
-/**
- * Stream decoder for generateContent upstreams; a unary reply is a stream of one chunk. An item stays open until the next one
- * begins, because its signature may follow on an empty text part. Never throws on malformed input, and never reports an end
- * that the provider did not report.
- */
+/** Stream decoder; a unary reply is a stream of one chunk. An item stays open until the next one, as its signature may follow. Never reports an unreported end. */
+
+import { words } from '../../../rules/index.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
-import type { HubEvent, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
+import { foldReply } from '../../errors/fault.ts';
+import type { HubEvent, HubReply, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { itemId } from '../../wire/ids.ts';
 import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
@@ -54,16 +53,14 @@ class GenerateDecoder implements StreamDecoder {
 const VARYING = ['text', 'promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount'];
 
 /** Decodes a unary reply. Complete JSON cannot be truncated, so a missing finish reason means STOP. */
-export function decodeUnary(body: unknown, context: DecodeContext): HubEvent[] {
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   const state = newDecoderState(context);
   const out: HubEvent[] = [];
   if (isObject(body)) readChunk(body, state, out);
   if (state.hasCandidate) state.finishReason ??= 'STOP';
   if (!state.done) finish(state, out);
-  return out;
+  return foldReply(out);
 }
-
-// ---------------------------------------------------------------- one chunk
 
 const hasCalls = ({ candidates }: JsonObject): boolean =>
   maybeList(candidates).some((candidate) =>
@@ -91,10 +88,7 @@ function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): voi
   if (isObject(candidate) && !isRepeatedEnd(candidate, chunk, state)) readCandidate(candidate, state, out);
 }
 
-/**
- * Some servers send the last chunk twice (`repeatedEnd` in rules/tolerances.ts). Equal texts may follow each other in a stream that has a
- * finish reason on every chunk, but their output counts differ.
- */
+/** Some servers send the last chunk twice (`repeatedEnd` in rules/tolerances.ts). Equal chunks in a stream differ in output counts. */
 function isRepeatedEnd(
   { finishReason, content }: JsonObject,
   { usageMetadata }: JsonObject,
@@ -148,8 +142,6 @@ function readCandidate(candidate: JsonObject, state: DecoderState, out: HubEvent
   if (token) state.continuationToken = token;
 }
 
-// ---------------------------------------------------------------- end of the reply
-
 function finish(state: DecoderState, out: HubEvent[]): void {
   const stop = stopOf(state);
   if (stop === undefined) {
@@ -178,13 +170,9 @@ function finish(state: DecoderState, out: HubEvent[]): void {
 }
 
 /** Grounding that other dialects have no form for: parts of a page that shows the sources, and queries of other searches. */
-const OMITTED_GROUNDING = [
-  'searchEntryPoint',
-  'googleMapsWidgetContextToken',
-  'imageSearchQueries',
-  'retrievalQueries',
-  'sourceFlaggingUris',
-] as const;
+const OMITTED_GROUNDING = words(
+  'searchEntryPoint googleMapsWidgetContextToken imageSearchQueries retrievalQueries sourceFlaggingUris',
+);
 
 function omittedIn({ grounding, hasLogprobs }: DecoderState): readonly string[] | undefined {
   const names: string[] = OMITTED_GROUNDING.filter((name) => isGiven(grounding?.[name]));

@@ -1,8 +1,4 @@
-/**
- * Conversion of JSON Schema to Google's schema form, for models without JSON Schema support. The provider rejects unknown
- * keywords and nodes without a type, so references are inlined, alternatives merged and other keywords dropped. Property
- * names are data and never treated as keywords.
- */
+/** JSON Schema in Google's form: references inlined, alternatives merged, unknown keywords dropped, as the provider rejects them. Names of properties are data. */
 import type { JsonObject } from '../../hub/types.ts';
 import { compact, isObject, maybeList, maybeNumber, maybeString } from '../../wire/read.ts';
 import { mergeSchemas, resolvePointer } from './merge-schemas.ts';

@@ -1,33 +1,19 @@
-/**
- * Decoder of a client's messages: one row per block type and role, flattened into hub items in order. Opaque values arrive
- * in the slots that the encoder filled (`thinking.signature`, `redacted_thinking.data`) and return to their item.
- */
+/** Decoder of a client's messages: one row per block type and role, in order. Opaque values return from the slots that the encoder filled to their item. */
 import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../../claude/server-tools.ts';
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
 import { restoreCarried } from '../../tools/hosted.ts';
-import {
-  isGiven,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  unsupported,
-  wrongValue,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 import { decodePart, readCacheBreakpoint } from './decode-media.ts';
 import { decodeTool } from './decode-tools.ts';
 import { signatureTarget, splitSummary } from './opaque-thinking.ts';
 
 export function decodeMessages(messages: readonly unknown[]): HubItem[] {
-  if (messages.length === 0) wrongValue('messages', 'at least one message is required.');
+  if (messages.length === 0) wire.wrongValue('messages', 'at least one message is required.');
   const state: DecodeState = { items: [], callNames: new Map(), serverUses: new Map(), pendingSignatures: new Map() };
   for (const [n, entry] of messages.entries()) {
-    const message = needObject(entry, `messages[${n}]`);
-    const role = oneOf(['user', 'assistant', 'system'])(message.role, `messages[${n}].role`);
+    const message = wire.needObject(entry, `messages[${n}]`);
+    const role = wire.oneOf(['user', 'assistant', 'system'])(message.role, `messages[${n}].role`);
     state.openMessage = undefined;
     for (const [block, path] of blocksOf(message.content, `messages[${n}].content`)) {
       ROLES[role](block, path, state);
@@ -54,8 +40,8 @@ function* blocksOf(content: unknown, path: string): Generator<readonly [JsonObje
     yield [{ type: 'text', text: content }, path];
     return;
   }
-  for (const [n, entry] of needList(content, path).entries()) {
-    yield [needObject(entry, `${path}[${n}]`), `${path}[${n}]`];
+  for (const [n, entry] of wire.needList(content, path).entries()) {
+    yield [wire.needObject(entry, `${path}[${n}]`), `${path}[${n}]`];
   }
 }
 
@@ -69,10 +55,10 @@ const ROLES: Readonly<Record<HubMessage['role'], BlockReader>> = {
   system(block, path, state) {
     if (block.type === 'tool_addition') pushToolAddition(block, path, state);
     else if (block.type === 'text') appendPart('system', decodePart(block, path), state);
-    else unsupported(`${path}.type`, `blocks of type "${String(block.type)}" are not supported by this model.`);
+    else wire.unsupported(`${path}.type`, `blocks of type "${String(block.type)}" are not supported by this model.`);
   },
   assistant(block, path, state) {
-    const type = needString(block.type, `${path}.type`);
+    const type = wire.needString(block.type, `${path}.type`);
     const read = ASSISTANT_BLOCKS.get(type);
     if (read) read(block, path, state);
     else if (isResultType(type)) attachServerResult(block, state);
@@ -96,46 +82,42 @@ function pushItem(item: HubItem, state: DecodeState): void {
   state.items.push(item);
 }
 
-// ---------------------------------------------------------------- assistant
-
-const ASSISTANT_BLOCKS: ReadonlyMap<string, BlockReader> = new Map(
-  Object.entries<BlockReader>({
-    /** Ignores citations: their indices are opaque, and no other provider accepts a citation as input. */
-    text: (block, path, state) => appendPart('assistant', decodePart(block, path), state),
-    thinking(block, path, state) {
-      const text = needString(block.thinking, `${path}.thinking`);
-      pushReasoning(text, slotText(maybeString(block.signature)), 'thinking', state);
-    },
-    redacted_thinking: (block, path, state) =>
-      pushReasoning('', needString(block.data, `${path}.data`), 'redacted', state),
-    tool_use(block, path, state) {
-      const callId = needString(block.id, `${path}.id`);
-      const name = needString(block.name, `${path}.name`);
-      const signature = state.pendingSignatures.get(callId);
-      const call: HubToolCall = {
-        kind: 'tool_call',
-        callId,
-        name,
-        form: 'function',
-        args: JSON.stringify(isGiven(block.input) ? needObject(block.input, `${path}.input`) : {}),
-        ...(signature && { signature }),
-      };
-      state.callNames.set(callId, name);
-      pushItem(call, state);
-    },
-    server_tool_use: pushServerUse,
-    mcp_tool_use: pushServerUse,
-    [LISTING_TYPE]: (block, _, state) => pushItem(decodeListing(block), state),
-    compaction(block, path, state) {
-      const text = optional(block, 'content', needString, path);
-      const slot = maybeString(block.encrypted_content) ?? '';
-      const opaque = isEnvelope(slot)
-        ? unwrap(slot)
-        : ({ issuer: 'messages', kind: 'compaction', data: JSON.stringify(block) } as const);
-      pushItem({ kind: 'compaction', ...(text !== undefined && { text }), ...(opaque && { opaque }) }, state);
-    },
-  }),
-);
+const ASSISTANT_BLOCKS = wire.tableOf<BlockReader>({
+  /** Ignores citations: their indices are opaque, and no other provider accepts a citation as input. */
+  text: (block, path, state) => appendPart('assistant', decodePart(block, path), state),
+  thinking(block, path, state) {
+    const text = wire.needString(block.thinking, `${path}.thinking`);
+    pushReasoning(text, slotText(wire.maybeString(block.signature)), 'thinking', state);
+  },
+  redacted_thinking: (block, path, state) =>
+    pushReasoning('', wire.needString(block.data, `${path}.data`), 'redacted', state),
+  tool_use(block, path, state) {
+    const callId = wire.needString(block.id, `${path}.id`);
+    const name = wire.needString(block.name, `${path}.name`);
+    const signature = state.pendingSignatures.get(callId);
+    const call: HubToolCall = {
+      kind: 'tool_call',
+      callId,
+      name,
+      form: 'function',
+      args: JSON.stringify(wire.isGiven(block.input) ? wire.needObject(block.input, `${path}.input`) : {}),
+      ...(signature && { signature }),
+    };
+    state.callNames.set(callId, name);
+    pushItem(call, state);
+  },
+  server_tool_use: pushServerUse,
+  mcp_tool_use: pushServerUse,
+  [LISTING_TYPE]: (block, _, state) => pushItem(decodeListing(block), state),
+  compaction(block, path, state) {
+    const text = wire.optional(block, 'content', wire.needString, path);
+    const slot = wire.maybeString(block.encrypted_content) ?? '';
+    const opaque = isEnvelope(slot)
+      ? unwrap(slot)
+      : ({ issuer: 'messages', kind: 'compaction', data: JSON.stringify(block) } as const);
+    pushItem({ kind: 'compaction', ...(text !== undefined && { text }), ...(opaque && { opaque }) }, state);
+  },
+});
 
 function pushReasoning(text: string, slot: string, kind: 'thinking' | 'redacted', state: DecodeState): void {
   const opaque = isEnvelope(slot)
@@ -181,12 +163,12 @@ function signCall(callId: string, signature: Opaque, state: DecodeState): void {
 }
 
 function pushServerUse(block: JsonObject, path: string, state: DecodeState): void {
-  state.serverUses.set(needString(block.id, `${path}.id`), block);
+  state.serverUses.set(wire.needString(block.id, `${path}.id`), block);
   pushItem(decodeServerCall(block), state);
 }
 
 function attachServerResult(block: JsonObject, state: DecodeState): void {
-  const id = maybeString(block.tool_use_id) ?? '';
+  const id = wire.maybeString(block.tool_use_id) ?? '';
   const index = state.items.findLastIndex((item) => item.kind === 'server_call' && item.id === id);
   const call = state.items[index];
   if (call?.kind !== 'server_call') {
@@ -197,19 +179,17 @@ function attachServerResult(block: JsonObject, state: DecodeState): void {
   state.openMessage = undefined;
 }
 
-// ---------------------------------------------------------------- user and system
-
 function decodeToolResult(block: JsonObject, path: string, state: DecodeState): HubItem {
-  const callId = needString(block.tool_use_id, `${path}.tool_use_id`);
+  const callId = wire.needString(block.tool_use_id, `${path}.tool_use_id`);
   const name = state.callNames.get(callId);
   if (name === undefined) {
-    wrongValue(
+    wire.wrongValue(
       `${path}.tool_use_id`,
       `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${callId}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
     );
   }
-  const isError = optional(block, 'is_error', readBoolean, path);
-  const parts = isGiven(block.content) ? resultParts(block, path) : [];
+  const isError = wire.optional(block, 'is_error', wire.readBoolean, path);
+  const parts = wire.isGiven(block.content) ? resultParts(block, path) : [];
   return { kind: 'tool_result', callId, name, form: 'function', parts, ...(isError && { isError }) };
 }
 
@@ -230,13 +210,13 @@ function resultParts(block: JsonObject, path: string): HubPart[] {
 /** A match of a client-side tool search. Other dialects offer all tools from the start, so the name is enough. */
 const toolReferencePart = (block: JsonObject, path: string): HubPart => ({
   kind: 'text',
-  text: `Tool available: ${needString(block.tool_name, `${path}.tool_name`)}`,
+  text: `Tool available: ${wire.needString(block.tool_name, `${path}.tool_name`)}`,
 });
 
 /** Ignores a `tool_reference`, which unhides a tool that other dialects offer anyway; a `tool_definition` adds a tool. */
 function pushToolAddition(block: JsonObject, path: string, state: DecodeState): void {
-  const tool = needObject(block.tool, `${path}.tool`);
+  const tool = wire.needObject(block.tool, `${path}.tool`);
   if (tool.type === 'tool_reference') return;
-  if (tool.type !== 'tool_definition') unsupported(`${path}.tool.type`, 'not supported by this model.');
+  if (tool.type !== 'tool_definition') wire.unsupported(`${path}.tool.type`, 'not supported by this model.');
   pushItem({ kind: 'tool_change', add: [decodeTool(tool.definition, `${path}.tool.definition`)] }, state);
 }

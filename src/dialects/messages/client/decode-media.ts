@@ -1,29 +1,19 @@
 /** Decoder of input blocks in user messages and tool results: text, images, documents, search results. */
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
-import {
-  compact,
-  isGiven,
-  needList,
-  needObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  unsupported,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 
 /** Returns undefined for empty text, which most providers reject. */
 export function decodePart(block: JsonObject, path: string): HubPart | undefined {
-  const type = needString(block.type, `${path}.type`);
+  const type = wire.needString(block.type, `${path}.type`);
   const read = PARTS.get(type);
   return read
     ? read(block, path)
-    : unsupported(`${path}.type`, `blocks of type "${type}" are not supported by this model.`);
+    : wire.unsupported(`${path}.type`, `blocks of type "${type}" are not supported by this model.`);
 }
 
 export function readCacheBreakpoint(block: JsonObject, path: string): { cache?: CacheBreakpoint } {
-  if (!isGiven(block.cache_control)) return {};
-  const control = needObject(block.cache_control, `${path}.cache_control`);
+  if (!wire.isGiven(block.cache_control)) return {};
+  const control = wire.needObject(block.cache_control, `${path}.cache_control`);
   return { cache: control.ttl === '1h' ? { long: true } : {} };
 }
 
@@ -31,7 +21,7 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
   Object.entries<(block: JsonObject, path: string) => HubPart | undefined>({
     text(block, path) {
       // Clients return null for a block that had no text.
-      const text = block.text === null ? '' : needString(block.text, `${path}.text`);
+      const text = block.text === null ? '' : wire.needString(block.text, `${path}.text`);
       return text === '' ? undefined : { kind: 'text', text, ...readCacheBreakpoint(block, path) };
     },
     image: (block, path) => ({
@@ -40,19 +30,19 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
       ...readCacheBreakpoint(block, path),
     }),
     document: (block, path) =>
-      compact({
+      wire.compact({
         kind: 'file' as const,
         source: documentSource(block.source, `${path}.source`),
-        title: optional(block, 'title', needString, path),
-        context: optional(block, 'context', needString, path),
+        title: wire.optional(block, 'title', wire.needString, path),
+        context: wire.optional(block, 'context', wire.needString, path),
         citations: readCitations(block, path),
         ...readCacheBreakpoint(block, path),
       }),
     search_result: (block, path) =>
-      compact({
+      wire.compact({
         kind: 'search_result' as const,
-        source: needString(block.source, `${path}.source`),
-        title: needString(block.title, `${path}.title`),
+        source: wire.needString(block.source, `${path}.source`),
+        title: wire.needString(block.title, `${path}.title`),
         texts: textsOf(block.content, `${path}.content`),
         citations: readCitations(block, path),
         ...readCacheBreakpoint(block, path),
@@ -61,42 +51,41 @@ const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | 
 );
 
 const readCitations = (block: JsonObject, path: string): boolean | undefined =>
-  optional(
-    isGiven(block.citations) ? needObject(block.citations, `${path}.citations`) : {},
+  wire.optional(
+    wire.isGiven(block.citations) ? wire.needObject(block.citations, `${path}.citations`) : {},
     'enabled',
-    readBoolean,
+    wire.readBoolean,
     `${path}.citations`,
   );
 
 function mediaSource(value: unknown, path: string): MediaSource {
-  const source = needObject(value, path);
-  switch (oneOf(['base64', 'url', 'file'])(source.type, `${path}.type`)) {
+  const source = wire.needObject(value, path);
+  switch (wire.oneOf(['base64', 'url', 'file'])(source.type, `${path}.type`)) {
     case 'base64':
       return {
         kind: 'base64',
-        mime: needString(source.media_type, `${path}.media_type`),
-        data: needString(source.data, `${path}.data`),
+        mime: wire.needString(source.media_type, `${path}.media_type`),
+        data: wire.needString(source.data, `${path}.data`),
       };
     case 'url':
-      return { kind: 'url', url: needString(source.url, `${path}.url`) };
+      return { kind: 'url', url: wire.needString(source.url, `${path}.url`) };
     default:
-      return { kind: 'file_id', id: needString(source.file_id, `${path}.file_id`), issuer: 'messages' };
+      return { kind: 'file_id', id: wire.needString(source.file_id, `${path}.file_id`), issuer: 'messages' };
   }
 }
 
 function documentSource(value: unknown, path: string): MediaSource {
-  const source = needObject(value, path);
-  if (source.type === 'text') return { kind: 'text', text: needString(source.data, `${path}.data`) };
+  const source = wire.needObject(value, path);
+  if (source.type === 'text') return { kind: 'text', text: wire.needString(source.data, `${path}.data`) };
   if (source.type !== 'content') return mediaSource(source, path);
   return { kind: 'text', text: textsOf(source.content, `${path}.content`).join('\n\n') };
 }
 
-/** Accepts a string or a list of text blocks. */
 function textsOf(value: unknown, path: string): string[] {
   if (typeof value === 'string') return [value];
-  return needList(value, path).map((entry, n) => {
-    const block = needObject(entry, `${path}[${n}]`);
-    if (block.type !== 'text') unsupported(`${path}[${n}].type`, 'only text blocks are allowed here.');
-    return needString(block.text, `${path}[${n}].text`);
+  return wire.needList(value, path).map((entry, n) => {
+    const block = wire.needObject(entry, `${path}[${n}]`);
+    if (block.type !== 'text') wire.unsupported(`${path}[${n}].type`, 'only text blocks are allowed here.');
+    return wire.needString(block.text, `${path}[${n}].text`);
   });
 }

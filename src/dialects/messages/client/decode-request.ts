@@ -1,28 +1,10 @@
-/**
- * Decoder of a client's request body. Rejects fields that hold state at one provider. Never looks at the upstream the
- * request goes to.
- */
+/** Decoder of a client's request body. Rejects fields that hold state at one provider. Never looks at the upstream. */
 import { fail, valueOfJson } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
-import type { Effort, HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
+import type { HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
+import { readEffort } from '../../wire/efforts.ts';
 import { unreadMembers } from '../../wire/members.ts';
-import {
-  between,
-  compact,
-  isGiven,
-  isObject,
-  needList,
-  needObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  readCount,
-  readStrings,
-  unsupported,
-  wrongType,
-  wrongValue,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 import { decodeContextManagement } from './context-management.ts';
 import { decodeMessages } from './decode-content.ts';
 import { readCacheBreakpoint } from './decode-media.ts';
@@ -37,39 +19,38 @@ export const decodeCountRequest = (body: unknown, from: ClientRequestHead): HubR
   read(body, from, { counting: true });
 
 function read(value: unknown, from: ClientRequestHead, { counting }: { counting: boolean }): HubRequest {
-  const body = needObject(value, 'body');
+  const body = wire.needObject(value, 'body');
   rejectProviderState(body);
   const maxTokens = readMaxTokens(body, counting);
   const tools = decodeTools(body);
-  const userId = optional(optionalObject(body, 'metadata'), 'user_id', needString, 'metadata');
+  const userId = wire.optional(optionalObject(body, 'metadata'), 'user_id', wire.needString, 'metadata');
   const session = sessionOf(from, userId);
   const context = decodeContextManagement(body.context_management);
   return {
     dialect: 'messages',
-    model: needString(body.model, 'model'),
-    stream: optional(body, 'stream', readBoolean) ?? false,
+    model: wire.needString(body.model, 'model'),
+    stream: wire.optional(body, 'stream', wire.readBoolean) ?? false,
     system: decodeSystem(body.system),
-    items: decodeMessages(needList(body.messages, 'messages')),
+    items: decodeMessages(wire.needList(body.messages, 'messages')),
     tools,
     ...decodeToolChoice(body.tool_choice, tools),
     reasoning: decodeReasoning(body, maxTokens),
     ...reasoningNames(body),
     output: { format: decodeFormat(body) },
-    limits: compact({
+    limits: wire.compact({
       prewarm: maxTokens === 0 ? true : undefined,
       maxOutput: maxTokens === 0 ? undefined : maxTokens,
       compactAt: context.compactAt,
     }),
     sampling: decodeSampling(body),
-    cache: isGiven(body.cache_control) ? { auto: true } : {},
+    cache: wire.isGiven(body.cache_control) ? { auto: true } : {},
     state: {},
-    meta: compact({ userId, serviceTier: decodeTier(body) }),
+    meta: wire.compact({ userId, serviceTier: decodeTier(body) }),
     ...(session !== undefined && { session }),
     unknown: [
       ...unreadMembers(body, MEMBERS),
       ...(context.hasOtherEdits ? ['context_management'] : []),
-      // Other providers show thinking as a summary or not at all.
-      ...(isObject(body.thinking) && body.thinking.display === 'updates' ? ['thinking.display'] : []),
+      ...unreadThinking(wire.maybeObject(body.thinking)),
     ],
     clientOptions: {},
   };
@@ -85,50 +66,46 @@ const PROVIDER_STATE: Readonly<Record<string, string>> = {
 const THREAD_REASON = 'thread_unsupported_request';
 
 function rejectProviderState(body: JsonObject): void {
-  if (isGiven(body.thread)) {
+  if (wire.isGiven(body.thread)) {
     const message = 'thread: not supported by this model; send the whole conversation in messages.';
     throw fail('unsupported_parameter', message, { param: 'thread', reason: THREAD_REASON });
   }
-  for (const [name, why] of Object.entries(PROVIDER_STATE)) if (isGiven(body[name])) unsupported(name, why);
+  for (const [name, why] of Object.entries(PROVIDER_STATE)) if (wire.isGiven(body[name])) wire.unsupported(name, why);
 }
 
 function readMaxTokens(body: JsonObject, counting: boolean): number | undefined {
-  if (isGiven(body.max_tokens)) return readCount(body.max_tokens, 'max_tokens');
-  return counting ? undefined : wrongType('max_tokens', 'a whole number', body.max_tokens);
+  if (wire.isGiven(body.max_tokens)) return wire.readCount(body.max_tokens, 'max_tokens');
+  return counting ? undefined : wire.wrongType('max_tokens', 'a whole number', body.max_tokens);
 }
 
 const optionalObject = (body: JsonObject, name: string): JsonObject =>
-  isGiven(body[name]) ? needObject(body[name], name) : {};
-
-// ---------------------------------------------------------------- system
+  wire.isGiven(body[name]) ? wire.needObject(body[name], name) : {};
 
 /** Start of the CLI's attribution line. The line changes with every request and would defeat prompt caches elsewhere. */
 const ATTRIBUTION_PREFIX = 'x-anthropic-billing-header:';
 
 function decodeSystem(value: unknown): HubText[] {
-  if (!isGiven(value)) return [];
+  if (!wire.isGiven(value)) return [];
   if (typeof value === 'string') return value === '' ? [] : [{ kind: 'text', text: value }];
-  const blocks = needList(value, 'system').map((entry, n): HubText => {
-    const block = needObject(entry, `system[${n}]`);
-    if (block.type !== 'text') unsupported(`system[${n}].type`, 'expected text.');
+  const blocks = wire.needList(value, 'system').map((entry, n): HubText => {
+    const block = wire.needObject(entry, `system[${n}]`);
+    if (block.type !== 'text') wire.unsupported(`system[${n}].type`, 'expected text.');
     return {
       kind: 'text',
-      text: needString(block.text, `system[${n}].text`),
+      text: wire.needString(block.text, `system[${n}].text`),
       ...readCacheBreakpoint(block, `system[${n}]`),
     };
   });
   return blocks.filter((block, n) => block.text !== '' && !(n === 0 && block.text.startsWith(ATTRIBUTION_PREFIX)));
 }
 
-// ---------------------------------------------------------------- reasoning and output
-
 function decodeReasoning(body: JsonObject, maxTokens: number | undefined): HubReasoning {
-  const effort = optional(optionalObject(body, 'output_config'), 'effort', effortName, 'output_config');
-  if (!isGiven(body.thinking)) return compact({ effort, show: 'none' as const });
-  const thinking = needObject(body.thinking, 'thinking');
-  const mode = MODES[oneOf(THINKING)(thinking.type, 'thinking.type')];
-  const display = optional(thinking, 'display', oneOf(DISPLAYS), 'thinking');
-  return compact({
+  const effort = wire.optional(optionalObject(body, 'output_config'), 'effort', readEffort, 'output_config');
+  if (!wire.isGiven(body.thinking)) return wire.compact({ effort, show: 'none' as const });
+  const thinking = wire.needObject(body.thinking, 'thinking');
+  const mode = wire.lookUp(MODES, wire.needString(thinking.type, 'thinking.type'));
+  const display = wire.optional(thinking, 'display', wire.needString, 'thinking');
+  return wire.compact({
     mode,
     effort,
     budget: mode === 'budget' ? readBudget(thinking, maxTokens) : undefined,
@@ -136,65 +113,69 @@ function decodeReasoning(body: JsonObject, maxTokens: number | undefined): HubRe
   });
 }
 
-const THINKING = ['adaptive', 'enabled', 'disabled', 'between_tools'] as const;
-const DISPLAYS = ['summarized', 'omitted', 'updates'] as const;
-const MODES = { adaptive: 'auto', enabled: 'budget', disabled: 'off', between_tools: 'between_tools' } as const;
+const MODES: Readonly<Record<string, NonNullable<HubReasoning['mode']>>> = {
+  adaptive: 'auto',
+  enabled: 'budget',
+  disabled: 'off',
+  between_tools: 'between_tools',
+};
+/** Other providers show thinking as a summary or not at all, and think as they do of their own accord. */
+const unreadThinking = ({ type, display = 'summarized' }: JsonObject): string[] => [
+  ...(wire.isGiven(type) && wire.lookUp(MODES, String(type)) === undefined ? ['thinking.type'] : []),
+  ...(wire.isGiven(display) && display !== 'summarized' && display !== 'omitted' ? ['thinking.display'] : []),
+];
 /** Two fields configure reasoning, alone or together. */
 function reasoningNames(body: JsonObject): Pick<HubRequest, 'fieldNames'> {
-  if (!isGiven(optionalObject(body, 'output_config').effort)) return {};
+  if (!wire.isGiven(optionalObject(body, 'output_config').effort)) return {};
   const effort = 'output_config.effort';
-  return { fieldNames: { reasoning: isGiven(body.thinking) ? ['thinking', effort] : [effort] } };
+  return { fieldNames: { reasoning: wire.isGiven(body.thinking) ? ['thinking', effort] : [effort] } };
 }
 
-const effortName = oneOf<Effort>(['low', 'medium', 'high', 'xhigh', 'max']);
-
 function readBudget(thinking: JsonObject, maxTokens: number | undefined): number {
-  const budget = readCount(thinking.budget_tokens, 'thinking.budget_tokens');
-  if (budget < 1024) wrongValue('thinking.budget_tokens', 'must be at least 1024.');
+  const budget = wire.readCount(thinking.budget_tokens, 'thinking.budget_tokens');
+  if (budget < 1024) wire.wrongValue('thinking.budget_tokens', 'must be at least 1024.');
   if (maxTokens !== undefined && budget >= maxTokens)
-    wrongValue('thinking.budget_tokens', 'must be less than max_tokens.');
+    wire.wrongValue('thinking.budget_tokens', 'must be less than max_tokens.');
   return budget;
 }
 
 /** Reads `output_config.format`, or `output_format`, its older name. */
 function decodeFormat(body: JsonObject): HubFormat {
   const config = optionalObject(body, 'output_config');
-  const [path, value] = isGiven(config.format)
+  const [path, value] = wire.isGiven(config.format)
     ? ['output_config.format', config.format]
     : ['output_format', body.output_format];
-  if (!isGiven(value)) return { kind: 'text' };
-  const format = needObject(value, path);
-  oneOf(['json_schema'])(format.type, `${path}.type`);
-  return { kind: 'schema', schema: needObject(format.schema, `${path}.schema`) };
+  if (!wire.isGiven(value)) return { kind: 'text' };
+  const format = wire.needObject(value, path);
+  wire.oneOf(['json_schema'])(format.type, `${path}.type`);
+  return { kind: 'schema', schema: wire.needObject(format.schema, `${path}.schema`) };
 }
 
-// ---------------------------------------------------------------- sampling, tier and session
-
 function decodeSampling(body: JsonObject): HubSampling {
-  return compact({
-    temperature: optional(body, 'temperature', aFraction),
-    topP: optional(body, 'top_p', aFraction),
-    topK: optional(body, 'top_k', readCount),
-    stop: optional(body, 'stop_sequences', stopSequences),
+  return wire.compact({
+    temperature: wire.optional(body, 'temperature', aFraction),
+    topP: wire.optional(body, 'top_p', aFraction),
+    topK: wire.optional(body, 'top_k', wire.readCount),
+    stop: wire.optional(body, 'stop_sequences', stopSequences),
   });
 }
 
-const aFraction = between(0, 1);
+const aFraction = wire.between(0, 1);
 
 /** Limits on stop sequences. Without upstream support the gateway searches every delta for them. */
 const MAX_STOPS = 16;
 const MAX_STOP_CHARS = 256;
 
 function stopSequences(value: unknown, path: string): string[] {
-  const list = readStrings(value, path);
-  if (list.length > MAX_STOPS) wrongValue(path, `at most ${MAX_STOPS} sequences are allowed.`);
+  const list = wire.readStrings(value, path);
+  if (list.length > MAX_STOPS) wire.wrongValue(path, `at most ${MAX_STOPS} sequences are allowed.`);
   const invalid = list.findIndex((text) => text === '' || text.length > MAX_STOP_CHARS);
-  if (invalid >= 0) wrongValue(`${path}[${invalid}]`, `must have 1 to ${MAX_STOP_CHARS} characters.`);
+  if (invalid >= 0) wire.wrongValue(`${path}[${invalid}]`, `must have 1 to ${MAX_STOP_CHARS} characters.`);
   return list;
 }
 
 function decodeTier(body: JsonObject): 'auto' | 'standard' | undefined {
-  const tier = optional(body, 'service_tier', oneOf<'auto' | 'standard_only'>(['auto', 'standard_only']));
+  const tier = wire.optional(body, 'service_tier', wire.oneOf<'auto' | 'standard_only'>(['auto', 'standard_only']));
   return tier === 'standard_only' ? 'standard' : tier;
 }
 
@@ -212,5 +193,5 @@ export function sessionInUserId(userId: string): string | undefined {
 
 function sessionInJson(text: string): string | undefined {
   const value = valueOfJson(text);
-  return isObject(value) && typeof value.session_id === 'string' ? value.session_id : undefined;
+  return wire.isObject(value) && typeof value.session_id === 'string' ? value.session_id : undefined;
 }

@@ -1,21 +1,9 @@
-/**
- * Unary replies of this dialect, and the block encoders that the stream encoder shares, so that both forms carry the
- * same blocks.
- */
+/** Unary replies of this dialect, and the block encoders that the stream encoder shares, so that both carry the same blocks. */
 import { encodeCitation } from '../../claude/citations.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../../claude/server-tools.ts';
 import type { ReplyContext } from '../../codec.ts';
 import { failureOf } from '../../errors/fault.ts';
-import type {
-  HubError,
-  HubItem,
-  HubMessage,
-  HubPart,
-  HubReply,
-  HubText,
-  HubToolCall,
-  JsonObject,
-} from '../../hub/types.ts';
+import type * as hub from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { carriedBefore } from '../../tools/hosted.ts';
 import { responseId } from '../../wire/ids.ts';
@@ -24,7 +12,7 @@ import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
 import { encodeCarrier, encodeSignature, encodeThinkingBlock, isTextSignature } from './opaque-thinking.ts';
 
-export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
+export function encodeReply(reply: hub.HubReply, context: ReplyContext): hub.JsonObject {
   if (reply.stop === 'malformed_call') throw failureOf(MALFORMED_CALL);
   const content = reply.items.flatMap(encodeItem);
   if (isTextSignature(content.at(-1) ?? {})) content.pop();
@@ -37,13 +25,13 @@ export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject 
   };
 }
 
-export const MALFORMED_CALL: HubError = {
+export const MALFORMED_CALL: hub.HubError = {
   code: 'upstream_error',
   message: 'The model returned a malformed tool call.',
 };
 
 /** Members that open a unary message and `message_start`. */
-export const messageHead = (id: string, context: ReplyContext): JsonObject => ({
+export const messageHead = (id: string, context: ReplyContext): hub.JsonObject => ({
   id: responseId('msg_', id),
   type: 'message',
   role: 'assistant',
@@ -52,22 +40,22 @@ export const messageHead = (id: string, context: ReplyContext): JsonObject => ({
 });
 
 /** Returns the provider's explanation, or else the refusal text of the model. */
-function refusalOf(reply: HubReply): { refusal?: string } {
+function refusalOf(reply: hub.HubReply): { refusal?: string } {
   if (reply.refusal !== undefined) return { refusal: reply.refusal };
   const parts = reply.items.flatMap((item) => (item.kind === 'message' ? item.parts : []));
   const texts = parts.flatMap((part) => (part.kind === 'refusal' ? [part.text] : []));
   return texts.length > 0 ? { refusal: texts.join('') } : {};
 }
 
-export const isWebSearch = (item: HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
-const countSearches = (items: readonly HubItem[]): number => items.filter(isWebSearch).length;
+export const isWebSearch = (item: hub.HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
+const countSearches = (items: readonly hub.HubItem[]): number => items.filter(isWebSearch).length;
 
-export const encodeItem = <I extends HubItem>(item: I): JsonObject[] =>
-  (ITEMS[item.kind] as (item: I) => JsonObject[])(item);
+export const encodeItem = <I extends hub.HubItem>(item: I): hub.JsonObject[] =>
+  (ITEMS[item.kind] as (item: I) => hub.JsonObject[])(item);
 
-type EncodeItem<K> = (item: HubItem & { kind: K }) => JsonObject[];
+type EncodeItem<K> = (item: hub.HubItem & { kind: K }) => hub.JsonObject[];
 
-const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
+const ITEMS: { readonly [K in hub.HubItem['kind']]: EncodeItem<K> } = {
   message: (item) => [...item.parts.flatMap(partBlock), ...messageTail(item)],
   reasoning(item) {
     const block = encodeThinkingBlock(item);
@@ -85,7 +73,7 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
     return carried ? [encodeCarrier(carried), ...blocks] : blocks;
   },
   compaction({ text, opaque }) {
-    if (opaque?.issuer === 'messages') return [JSON.parse(opaque.data) as JsonObject];
+    if (opaque?.issuer === 'messages') return [JSON.parse(opaque.data) as hub.JsonObject];
     return opaque ? [{ type: 'compaction', content: text ?? null, encrypted_content: wrap(opaque) }] : [];
   },
   opaque: (item) => (item.issuer === 'messages' && isObject(item.raw) ? [item.raw] : []),
@@ -95,30 +83,30 @@ const ITEMS: { readonly [K in HubItem['kind']]: EncodeItem<K> } = {
   ref: () => [],
 };
 
-function partBlock(part: HubPart): JsonObject[] {
+function partBlock(part: hub.HubPart): hub.JsonObject[] {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];
   return [{ ...textHead(), text: part.text, citations: part.kind === 'text' ? citationsOf(part) : [] }];
 }
 
 /** Blocks that follow the text of a message: its signature and notes about omitted media. */
-export function messageTail({ parts }: HubMessage): JsonObject[] {
+export function messageTail({ parts }: hub.HubMessage): hub.JsonObject[] {
   const signed = parts.findLast((part) => part.kind === 'text' && part.signature !== undefined);
   const signature = signed?.kind === 'text' ? signed.signature : undefined;
   return [...(signature ? [encodeSignature(signature)] : []), ...parts.flatMap(omittedMediaNote)];
 }
 
 /** The SDK's type requires `citations`. It also allows null, but older strict clients reject that. */
-export const textHead = (): JsonObject => ({ type: 'text', text: '', citations: [] });
+export const textHead = (): hub.JsonObject => ({ type: 'text', text: '', citations: [] });
 
-const citationsOf = (text: HubText): JsonObject[] => (text.annotations ?? []).map(encodeCitation);
+const citationsOf = (text: hub.HubText): hub.JsonObject[] => (text.annotations ?? []).map(encodeCitation);
 
 /** Replies of this dialect cannot carry media; the note shows that some was dropped. */
-const omittedMediaNote = (part: HubPart): JsonObject[] =>
+const omittedMediaNote = (part: hub.HubPart): hub.JsonObject[] =>
   part.kind === 'image' || part.kind === 'audio' || part.kind === 'video'
     ? [{ ...textHead(), text: `[${part.kind} omitted]` }]
     : [];
 
-export const callHead = (call: HubToolCall): JsonObject => ({
+export const callHead = (call: hub.HubToolCall): hub.JsonObject => ({
   type: 'tool_use',
   id: call.callId,
   name: call.name,
@@ -126,4 +114,5 @@ export const callHead = (call: HubToolCall): JsonObject => ({
   caller: DIRECT_CALLER,
 });
 
-const callInput = ({ form, args }: HubToolCall): JsonObject => (form === 'custom' ? { input: args } : parseArgs(args));
+const callInput = ({ form, args }: hub.HubToolCall): hub.JsonObject =>
+  form === 'custom' ? { input: args } : parseArgs(args);

@@ -1,7 +1,4 @@
-/**
- * Opaque values of other providers inside `thinking` blocks, in both directions. The encoder joins summary parts into one
- * text and puts signatures of calls and texts into separate blocks; the decoder reverses both.
- */
+/** Opaque values of other providers inside `thinking` blocks, both ways: summaries joined into one text, signatures of calls and texts in blocks of their own. */
 import type { HubReasoningItem, JsonObject, Opaque } from '../../hub/types.ts';
 import { EMPTY_ENVELOPE, pack, unwrap } from '../../opaque/envelope.ts';
 
@@ -56,10 +53,7 @@ export const encodeCarrier = (opaque: Opaque): Record<string, unknown> => ({
   signature: pack(opaque, 'messages'),
 });
 
-/**
- * True for a block that holds only the signature of the text before it. It is left out at the end of a reply: no reply of the
- * provider of this dialect ends in thinking, and `claude -p` prints the last block. The gateway caches that signature for the next request.
- */
+/** True for a block with the signature of the text before it alone. Left out at the end of a reply, where `claude -p` would print it; the gateway caches it. */
 export const isTextSignature = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && typeof signature === 'string' && unwrap(signature)?.id === TEXT_BEFORE;
 

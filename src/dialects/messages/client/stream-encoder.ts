@@ -1,32 +1,14 @@
-/**
- * Stream encoder of this dialect: one row per hub event, one writer per item. Blocks must not overlap, so interleaved items
- * are written one after the other.
- */
+/** Stream encoder: one row per hub event, one writer per item. Blocks must not overlap, so interleaved items are written one by one. */
 import { sse } from '../../../core/index.ts';
 import { encodeCitation } from '../../claude/citations.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
-import {
-  type HubEvent,
-  type HubItem,
-  type HubMessage,
-  type HubToolCall,
-  type JsonObject,
-  NO_USAGE,
-} from '../../hub/types.ts';
+import * as hub from '../../hub/types.ts';
 import { maybeObject } from '../../wire/read.ts';
 import { encodeError } from '../errors.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
-import {
-  callHead,
-  encodeItem,
-  isWebSearch,
-  MALFORMED_CALL,
-  messageHead,
-  messageTail,
-  textHead,
-} from './encode-reply.ts';
+import * as reply from './encode-reply.ts';
 import { encodeSignature, encodeThinkingBlock, isTextSignature, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
 
 export function openEncoder(context: ReplyContext): StreamEncoder {
@@ -57,26 +39,26 @@ interface State {
   searches: number;
   refusal: string;
   /** The signature of a text, written before the next block and left out if there is none. */
-  held?: JsonObject | undefined;
+  held?: hub.JsonObject | undefined;
 }
 
 const PING = sse('{"type":"ping"}', 'ping');
 
-const emit = (type: string, members: JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
+const emit = (type: string, members: hub.JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
 
-const encodeEvent = <E extends HubEvent>(event: E, state: State): string =>
+const encodeEvent = <E extends hub.HubEvent>(event: E, state: State): string =>
   (ON[event.kind] as (event: E, state: State) => string)(event, state);
 
-const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, state: State) => string } = {
+const ON: { readonly [K in hub.HubEvent['kind']]: (event: hub.HubEvent & { kind: K }, state: State) => string } = {
   start({ id, usage }, { context }) {
     const message = {
-      ...messageHead(id, context),
+      ...reply.messageHead(id, context),
       content: [],
       stop_reason: null,
       stop_sequence: null,
       stop_details: null,
       container: null,
-      usage: { ...encodeUsage(usage ?? NO_USAGE), output_tokens: 1 },
+      usage: { ...encodeUsage(usage ?? hub.NO_USAGE), output_tokens: 1 },
     };
     return emit('message_start', { message }) + PING;
   },
@@ -89,7 +71,7 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
   item_end: route,
   ping: () => PING,
   finish(event, state) {
-    if (event.stop === 'malformed_call') return ON.error({ kind: 'error', error: MALFORMED_CALL }, state);
+    if (event.stop === 'malformed_call') return ON.error({ kind: 'error', error: reply.MALFORMED_CALL }, state);
     state.done = true;
     const refusal = event.refusal ?? (state.refusal || undefined);
     const delta = encodeStop({ ...event, ...(refusal !== undefined && { refusal }) }, state.hasCalls);
@@ -101,8 +83,6 @@ const ON: { readonly [K in HubEvent['kind']]: (event: HubEvent & { kind: K }, st
     return sse(JSON.stringify(encodeError(error, state.context.requestId)), 'error');
   },
 };
-
-// ---------------------------------------------------------------- order of items
 
 function route(event: ItemEvent, state: State): string {
   let out = '';
@@ -122,24 +102,22 @@ const overflowError = (state: State): string =>
   ON.error({ kind: 'error', error: { code: 'upstream_error', message: OVERFLOW } }, state);
 const OVERFLOW = 'The provider interleaved more output than the gateway can buffer.';
 
-// ---------------------------------------------------------------- items
-
 interface Writer {
   open?(): string;
   push?(event: ItemEvent): string;
   /** Closes the open block; `item` is complete. */
-  end(item: HubItem): string;
+  end(item: hub.HubItem): string;
 }
 
-const WRITERS: Partial<Record<HubItem['kind'], (item: HubItem, state: State) => Writer>> = {
+const WRITERS: Partial<Record<hub.HubItem['kind'], (item: hub.HubItem, state: State) => Writer>> = {
   message: (_, state) => messageWriter(state),
   reasoning: (_, state) => thinkingWriter(state),
-  tool_call: (item, state) => callWriter(item as HubToolCall, state),
+  tool_call: (item, state) => callWriter(item as hub.HubToolCall, state),
 };
 
-const openBlock = (block: JsonObject, state: State): string =>
+const openBlock = (block: hub.JsonObject, state: State): string =>
   writeHeld(state) + emit('content_block_start', { index: state.blockIndex, content_block: block });
-const blockDelta = (delta: JsonObject, state: State): string =>
+const blockDelta = (delta: hub.JsonObject, state: State): string =>
   emit('content_block_delta', { index: state.blockIndex, delta });
 /** `blockDelta` for most events of a stream, without the object. */
 const textDelta = (text: string, { blockIndex }: State): string =>
@@ -168,12 +146,12 @@ function messageWriter(state: State): Writer {
       if ((event.kind !== 'text' && event.kind !== 'refusal') || event.text === '') return '';
       if (event.kind === 'refusal') state.refusal += event.text;
       if (event.part === part) return textDelta(event.text, state);
-      const head = closePart() + openBlock(textHead(), state);
+      const head = closePart() + openBlock(reply.textHead(), state);
       part = event.part;
       return head + textDelta(event.text, state);
     },
     end(item) {
-      const tail = messageTail(item as HubMessage);
+      const tail = reply.messageTail(item as hub.HubMessage);
       const held = isTextSignature(tail.at(-1) ?? {}) ? tail.pop() : undefined;
       const out = closePart() + emitBlocks(tail, state);
       state.held = held;
@@ -205,30 +183,27 @@ function thinkingWriter(state: State): Writer {
   };
 }
 
-/**
- * Buffers a call that may have a thought signature until it is complete, because the signature block precedes it. Such
- * calls arrive in one piece anyway. Free text is buffered too, because it must be wrapped in JSON.
- */
-function callWriter(call: HubToolCall, state: State): Writer {
+/** Buffers a call that may have a thought signature, whose block precedes it, and free text, which must be wrapped in JSON. */
+function callWriter(call: hub.HubToolCall, state: State): Writer {
   state.hasCalls = true;
   const isBuffered = state.context.issuer === 'generate-content' || call.signature || call.form === 'custom';
   if (isBuffered) return completeItemWriter(state);
   const json = (text: string): string => blockDelta({ type: 'input_json_delta', partial_json: text }, state);
   return {
-    open: () => openBlock(callHead(call), state) + json(''),
+    open: () => openBlock(reply.callHead(call), state) + json(''),
     push: (event) => (event.kind === 'args' && event.text !== '' ? json(event.text) : ''),
     // A signature that arrives after its call carries the call id, so the decoder can still attach it.
     end: (item) => closeBlock(state) + emitBlocks(lateSignature(item), state),
   };
 }
 
-const lateSignature = (item: HubItem): JsonObject[] =>
+const lateSignature = (item: hub.HubItem): hub.JsonObject[] =>
   item.kind === 'tool_call' && item.signature ? [encodeSignature(item.signature, item.callId)] : [];
 
 const completeItemWriter = (state: State): Writer => ({
   end(item) {
-    if (isWebSearch(item)) state.searches += 1;
-    return emitBlocks(encodeItem(item), state);
+    if (reply.isWebSearch(item)) state.searches += 1;
+    return emitBlocks(reply.encodeItem(item), state);
   },
 });
 
@@ -239,7 +214,7 @@ function writeHeld(state: State): string {
 }
 
 /** Writes complete blocks as the events that clients expect for each block type. */
-function emitBlocks(blocks: readonly JsonObject[], state: State): string {
+function emitBlocks(blocks: readonly hub.JsonObject[], state: State): string {
   let out = '';
   for (const block of blocks) {
     const { head, deltas } = BLOCK_EVENTS.get(String(block.type))?.(block) ?? { head: block, deltas: [] };
@@ -251,18 +226,18 @@ function emitBlocks(blocks: readonly JsonObject[], state: State): string {
 }
 
 interface BlockEvents {
-  readonly head: JsonObject;
-  readonly deltas: readonly JsonObject[];
+  readonly head: hub.JsonObject;
+  readonly deltas: readonly hub.JsonObject[];
 }
 
-const inputEvents = (block: JsonObject): BlockEvents => ({
+const inputEvents = (block: hub.JsonObject): BlockEvents => ({
   head: { ...block, input: {} },
   deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(maybeObject(block.input)) }],
 });
 
-const BLOCK_EVENTS: ReadonlyMap<string, (block: JsonObject) => BlockEvents> = new Map(
-  Object.entries<(block: JsonObject) => BlockEvents>({
-    text: (block) => ({ head: textHead(), deltas: [{ type: 'text_delta', text: block.text }] }),
+const BLOCK_EVENTS: ReadonlyMap<string, (block: hub.JsonObject) => BlockEvents> = new Map(
+  Object.entries<(block: hub.JsonObject) => BlockEvents>({
+    text: (block) => ({ head: reply.textHead(), deltas: [{ type: 'text_delta', text: block.text }] }),
     thinking: (block) => ({
       head: { type: 'thinking', thinking: '', signature: '' },
       deltas: [

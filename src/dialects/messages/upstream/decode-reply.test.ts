@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CONTEXT } from '../../../../test/support/dialects/codecs.ts';
 import { ApiError } from '../../../core/index.ts';
-import { decodeReply } from './decode-reply.ts';
+import { decodeReply } from './stream-decoder.ts';
 
 describe('messages reply decoder', () => {
   it('throws upstream_error for a body that is not a message', () => {

@@ -1,20 +1,22 @@
-/**
- * Request encoder for messages upstreams. The same history always gives the same bytes, because prompt caches and signed
- * thinking depend on an unchanged prefix. Fields that the model does not support are reported as dropped.
- */
+/** Request encoder for messages upstreams. The same history gives the same bytes, for prompt caches and signed thinking. */
 import { TOOL_FORMS } from '../../../rules/index.ts';
 import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { type Block, textBlock } from '../../claude/encode-content.ts';
 import { encodeMessages, type MessageTurn } from '../../claude/encode-messages.ts';
-import { encodeThinkingSettings, type ThinkingSettings } from '../../claude/encode-thinking.ts';
-import { lacksThinking, maxTokensFor } from '../../claude/limits.ts';
+import {
+  encodeThinkingSettings,
+  lacksThinking,
+  losesSummary,
+  maxTokensFor,
+  type ThinkingSettings,
+} from '../../claude/encode-thinking.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
 import type { HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
-import { namedSchema } from '../../tools/named-schema.ts';
 import { mapToolNames } from '../../tools/names.ts';
+import { namedSchema } from '../../tools/schemas.ts';
 import { userTag } from '../../wire/ids.ts';
 import { compact } from '../../wire/read.ts';
 import { type EncodedTools, encodeTools } from './encode-tools.ts';
@@ -84,9 +86,7 @@ function encodeLimits(
   const maxTokens = maxTokensFor(request, target);
   const thinking = encodeThinkingSettings(request.reasoning, target.capabilities, { maxTokens, ...constraints });
   if (thinking.dropped) dropped.add('reasoning');
-  // A model that is not asked to think has nothing to summarize.
-  else if (request.reasoning.style && request.reasoning.mode !== 'off' && !thinking.thinking)
-    dropped.add('reasoningStyle');
+  else if (losesSummary(request.reasoning, thinking.thinking !== undefined)) dropped.add('reasoningStyle');
   return {
     max_tokens: maxTokens,
     thinking: thinking.thinking,

@@ -4,7 +4,7 @@ import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts'
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
-import type { HubRequest, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
+import type { HubRequest, HubServerTool, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
 import { builtinFunction } from '../../tools/builtins.ts';
 import { screenOf } from '../../tools/computer.ts';
@@ -60,8 +60,6 @@ interface EncodeState {
   readonly droppedSearchOptions: string[];
 }
 
-// ---------------------------------------------------------------- tools
-
 const encodeTool = <T extends HubTool>(tool: T, state: EncodeState): Block[] =>
   (TOOL_ENCODERS[tool.kind] as (tool: T, state: EncodeState) => Block[])(tool, state);
 
@@ -113,14 +111,12 @@ function hostedForm(tool: ServerTool): { readonly type: string; readonly name: s
   return type === undefined ? undefined : { type, name: type.replace(/_\d{8}$/, '') };
 }
 
-type ServerToolEntry = HubTool & { kind: 'server' };
-
 const searchesTools = (request: HubRequest): boolean =>
   offeredTools(request).some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
 
 const SEARCH_OPTIONS: SearchOptions = new Set(['allowedDomains', 'blockedDomains', 'maxUses', 'userLocation']);
 
-function searchOptions(tool: ServerToolEntry, { request, droppedSearchOptions }: EncodeState): Block {
+function searchOptions(tool: HubServerTool, { request, droppedSearchOptions }: EncodeState): Block {
   droppedSearchOptions.push(...checkSearchOptions(tool, SEARCH_OPTIONS));
   const { allowedDomains, blockedDomains, userLocation, maxUses } = tool.options;
   if (allowedDomains && blockedDomains) rejectOption(tool, 'filters.blocked_domains', 'beside allowed domains');
@@ -144,8 +140,6 @@ function mcpToolset(raw: JsonObject, state: EncodeState): Block[] {
   };
   return [{ type: 'mcp_toolset', mcp_server_name: label, ...limited }];
 }
-
-// ---------------------------------------------------------------- choice
 
 function encodeChoice(request: HubRequest, tools: readonly Block[], names: ToolNames): Block | undefined {
   const { toolChoice } = request;

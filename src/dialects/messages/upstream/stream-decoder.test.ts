@@ -13,8 +13,7 @@ import { runs } from '../../../../test/support/properties.ts';
 import type { DecodeContext } from '../../codec.ts';
 import { fold } from '../../hub/fold.ts';
 import type { HubEvent } from '../../hub/types.ts';
-import { decodeReply } from './decode-reply.ts';
-import { openDecoder } from './stream-decoder.ts';
+import { decodeReply, openDecoder } from './stream-decoder.ts';
 
 const VECTORS = readVectors('messages');
 

@@ -1,11 +1,10 @@
-/**
- * Stream decoder for messages upstreams: one row per wire event here, one per block kind in `blocks.ts`. Never throws:
- * malformed input ends the stream with one error event.
- */
-import { type BlockState, MalformedStreamError, newBlockState, outOfOrderError } from '../../claude/block-state.ts';
+/** Stream decoder: one row per wire event here, one per block kind in `blocks.ts`. Malformed input ends the stream with one error event. */
+
+import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
-import type { HubError, HubEvent, HubUsage, JsonObject } from '../../hub/types.ts';
+import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
+import type { HubEvent, HubReply, HubUsage, JsonObject } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeStreamError } from '../errors.ts';
@@ -27,14 +26,14 @@ class MessagesDecoder implements StreamDecoder {
     const wire = this.#parse(data);
     return wire
       ? decodeEvent(wire, event, this.#state)
-      : failStream(this.#state, 'The provider sent an event that is not a JSON object.');
+      : [failStream(this.#state, 'The provider sent an event that is not a JSON object.')];
   }
 
   end(): HubEvent[] {
     if (this.#state.done) return [];
     // Some proxies drop the end of a stream; with a stop reason only `message_stop` is missing.
     if (this.#state.stopReason !== undefined) return finish(this.#state);
-    return failStream(this.#state, 'The upstream closed the stream before completion.');
+    return [failStream(this.#state, 'The upstream closed the stream before completion.')];
   }
 
   get usage(): HubUsage | undefined {
@@ -47,21 +46,21 @@ const VARYING = ['text', 'thinking'];
 
 const isNoDelta = ({ type }: JsonObject): boolean => type !== 'content_block_delta';
 
-/** Decodes a unary reply as the stream that would have carried it. */
-export function replayReply(body: JsonObject, content: readonly unknown[], context: DecodeContext): HubEvent[] {
+/** Decodes a unary reply as the stream that would have carried it, so that both forms give the same. */
+export function decodeReply(body: unknown, context: DecodeContext): HubReply {
+  if (isObject(body) && body.type === 'error') throw failureOf(decodeStreamError(body));
+  if (!isObject(body) || !Array.isArray(body.content)) throw unreadable();
   const state = newState(context);
-  const events = decodeEvent(
-    { type: 'message_start', message: { ...body, content: [], usage: null } },
-    undefined,
-    state,
-  );
-  for (const [index, block] of content.entries()) {
-    events.push(...decodeEvent({ type: 'content_block_start', index, content_block: block }, undefined, state));
-    events.push(...decodeEvent({ type: 'content_block_stop', index }, undefined, state));
+  const events: HubEvent[] = [];
+  const replay = (wire: JsonObject) => events.push(...decodeEvent(wire, undefined, state));
+  replay({ type: 'message_start', message: { ...body, content: [], usage: null } });
+  for (const [index, block] of body.content.entries()) {
+    replay({ type: 'content_block_start', index, content_block: block });
+    replay({ type: 'content_block_stop', index });
   }
-  events.push(...decodeEvent({ type: 'message_delta', delta: body, usage: body.usage }, undefined, state));
-  events.push(...decodeEvent({ type: 'message_stop' }, undefined, state));
-  return events;
+  replay({ type: 'message_delta', delta: body, usage: body.usage });
+  replay({ type: 'message_stop' });
+  return foldReply(events);
 }
 
 interface State {
@@ -93,24 +92,11 @@ function decodeEvent(wire: JsonObject, event: string | undefined, state: State):
   const type = maybeString(wire.type) ?? event ?? '';
   const read = Object.hasOwn(EVENT_READERS, type) ? EVENT_READERS[type as keyof typeof EVENT_READERS] : undefined;
   if (!read) return [];
-  if (!state.started && NEEDS_START.has(type)) return failStream(state, outOfOrderError().message);
-  const out: HubEvent[] = [];
-  try {
-    read(wire, state, out);
-    return out;
-  } catch (error) {
-    if (!(error instanceof MalformedStreamError)) throw error;
-    return [...out, ...failStream(state, error.message)];
-  }
+  if (!state.started && NEEDS_START.test(type)) return [failStream(state, outOfOrderError().message)];
+  return readEvent(read, wire, state);
 }
 
-const NEEDS_START: ReadonlySet<string> = new Set([
-  'content_block_start',
-  'content_block_delta',
-  'content_block_stop',
-  'message_delta',
-  'message_stop',
-]);
+const NEEDS_START = /^(?:content_block_(?:start|delta|stop)|message_(?:delta|stop))$/;
 
 type EventReader = (wire: JsonObject, state: State, out: HubEvent[]) => void;
 
@@ -179,10 +165,4 @@ function finish(state: State): HubEvent[] {
     usage: decodeUsage(state.usage, state.hasFinalUsage),
   });
   return events;
-}
-
-function failStream(state: State, message: string): HubEvent[] {
-  state.done = true;
-  const error: HubError = { code: 'upstream_error', message };
-  return [{ kind: 'error', error }];
 }

@@ -1,16 +1,13 @@
-/**
- * The client side of `POST /v1/responses/compact`: asks the model for a summary of the conversation, and returns it as a compaction item
- * that replaces everything but the user's messages. The summary is signed; `openSummaries` reads it in later requests.
- */
+/** The client side of `POST /v1/responses/compact`: the model writes a summary, signed, that replaces all but the user's messages (`openSummaries`). */
 import type { ClientSide, CompleteReply, ReplyContext } from '../../codec.ts';
 import type { Fault } from '../../errors/fault.ts';
 import type { HubItem, HubMessage, HubPart, HubReply, HubRequest, HubStop, JsonObject } from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import type { SignOpaque } from '../../opaque/sign.ts';
 import { itemId, responseId } from '../../wire/ids.ts';
+import { fieldNames } from '../fields.ts';
 import { encodeUsage } from '../usage.ts';
 import { decodeRequest } from './decode-request.ts';
-import { fieldNames } from './field-names.ts';
 
 export interface CompactionOptions {
   readonly sign: SignOpaque;

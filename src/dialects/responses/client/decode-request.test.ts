@@ -116,7 +116,7 @@ describe('responses request decoder', () => {
     assert.deepEqual(rejectionOfFields({ temperature: '1' }), ['invalid_request', 'temperature']);
     assert.deepEqual(rejectionOfFields({ temperature: 3 }), ['invalid_value', 'temperature']);
     assert.deepEqual(rejectionOfFields({ max_output_tokens: 0 }), ['invalid_value', 'max_output_tokens']);
-    assert.deepEqual(rejectionOfFields({ reasoning: { effort: 'huge' } }), ['invalid_value', 'reasoning.effort']);
+    assert.deepEqual(rejectionOfFields({ reasoning: { effort: 7 } }), ['invalid_value', 'reasoning.effort']);
     assert.deepEqual(rejectionOfFields({ text: { format: { type: 'xml' } } }), ['invalid_value', 'text.format.type']);
     assert.deepEqual(rejectionOfFields({ metadata: { a: 1 } }), ['invalid_request', 'metadata.a']);
     assert.deepEqual(rejectionOfFields({ tools: [{ type: 'function' }] }), ['invalid_request', 'tools[0].name']);

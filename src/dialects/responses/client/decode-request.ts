@@ -3,24 +3,7 @@ import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type { HubItem, HubMeta, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import { unreadMembers } from '../../wire/members.ts';
-import {
-  between,
-  compact,
-  isGiven,
-  isObject,
-  maybeCount,
-  maybeList,
-  maybeObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  readCount,
-  readStringMap,
-  readStrings,
-  unsupported,
-  wrongValue,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { decodeInput } from './decode-items.ts';
 import { decodeOutputSettings, decodeReasoning } from './decode-settings.ts';
@@ -28,38 +11,38 @@ import { decodeToolChoice, decodeTools } from './decode-tools.ts';
 import { MEMBERS } from './members.ts';
 
 export function decodeRequest(body: unknown, head: ClientRequestHead): HubRequest {
-  if (!isObject(body)) throw fail('invalid_request', 'The body must be a JSON object.');
+  if (!wire.isObject(body)) throw fail('invalid_request', 'The body must be a JSON object.');
   rejectProviderState(body);
-  const previousId = optional(body, 'previous_response_id', needString);
+  const previousId = wire.optional(body, 'previous_response_id', wire.needString);
   const { system, items } = splitSystem(body, previousId !== undefined);
-  const include = optional(body, 'include', readStrings) ?? [];
-  const key = optional(body, 'prompt_cache_key', needString);
-  return compact({
+  const include = wire.optional(body, 'include', wire.readStrings) ?? [];
+  const key = wire.optional(body, 'prompt_cache_key', wire.needString);
+  return wire.compact({
     dialect: 'responses',
     model: modelOf(body, head),
-    stream: head.stream ?? optional(body, 'stream', readBoolean) ?? false,
+    stream: head.stream ?? wire.optional(body, 'stream', wire.readBoolean) ?? false,
     system,
     items,
     tools: decodeTools(body.tools, 'tools'),
     ...decodeToolChoice(body.tool_choice),
-    parallelTools: optional(body, 'parallel_tool_calls', readBoolean),
+    parallelTools: wire.optional(body, 'parallel_tool_calls', wire.readBoolean),
     reasoning: decodeReasoning(body),
     output: decodeOutputSettings(body),
     limits: limitsOf(body),
     sampling: samplingOf(body, include),
-    cache: compact({ key }),
-    state: compact({
+    cache: wire.compact({ key }),
+    state: wire.compact({
       previousId,
-      store: optional(body, 'store', readBoolean),
-      background: optional(body, 'background', readBoolean) || undefined,
+      store: wire.optional(body, 'store', wire.readBoolean),
+      background: wire.optional(body, 'background', wire.readBoolean) || undefined,
     }),
     meta: metaOf(body),
     session: key ?? head.headers['session-id'] ?? head.headers.session_id ?? head.headers['thread-id'],
     unknown: unknownFields(body, include),
-    ...(isGiven(maybeObject(body.reasoning).generate_summary) && {
+    ...(wire.isGiven(wire.maybeObject(body.reasoning).generate_summary) && {
       fieldNames: { reasoningStyle: ['reasoning.generate_summary'] as const },
     }),
-    clientOptions: compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
+    clientOptions: wire.compact({ logprobs: include.includes(LOGPROBS) ? true : undefined }),
   });
 }
 
@@ -68,23 +51,20 @@ const LOGPROBS = 'message.output_text.logprobs';
 /** Only the original provider could keep this state. */
 function rejectProviderState(body: JsonObject): void {
   for (const field of ['conversation', 'prompt', 'moderation']) {
-    if (isGiven(body[field])) unsupported(field, "not supported by this model's provider.");
+    if (wire.isGiven(body[field])) wire.unsupported(field, "not supported by this model's provider.");
   }
 }
 
 function modelOf(body: JsonObject, head: ClientRequestHead): string {
-  const model = head.model ?? needString(body.model, 'model');
-  return model === '' ? wrongValue('model', 'must not be empty.') : model;
+  const model = head.model ?? wire.needString(body.model, 'model');
+  return model === '' ? wire.wrongValue('model', 'must not be empty.') : model;
 }
 
-/**
- * Separates the system text: instructions, then the leading system and developer messages. After a previous response no message
- * is leading, so all of them stay in place.
- */
+/** Separates the system text: instructions and leading system messages. After a previous response no message is leading. */
 function splitSystem(body: JsonObject, hasPrevious: boolean): { system: HubText[]; items: HubItem[] } {
-  const instructions = optional(body, 'instructions', needString);
+  const instructions = wire.optional(body, 'instructions', wire.needString);
   const system: HubText[] = instructions ? [{ kind: 'text', text: instructions }] : [];
-  if (!isGiven(body.input) && hasPrevious) return { system, items: [] };
+  if (!wire.isGiven(body.input) && hasPrevious) return { system, items: [] };
   const items: HubItem[] = [];
   let isLeading = !hasPrevious;
   for (const item of decodeInput(body.input)) {
@@ -99,12 +79,12 @@ function splitSystem(body: JsonObject, hasPrevious: boolean): { system: HubText[
 }
 
 function limitsOf(body: JsonObject): HubRequest['limits'] {
-  const maxOutput = optional(body, 'max_output_tokens', readCount);
-  if (maxOutput === 0) wrongValue('max_output_tokens', 'must be at least 1.');
-  const prewarm = maybeObject(body.prompt_cache_options).prewarm === true || body.generate === false;
-  return compact({
+  const maxOutput = wire.optional(body, 'max_output_tokens', wire.readCount);
+  if (maxOutput === 0) wire.wrongValue('max_output_tokens', 'must be at least 1.');
+  const prewarm = wire.maybeObject(body.prompt_cache_options).prewarm === true || body.generate === false;
+  return wire.compact({
     maxOutput,
-    maxToolCalls: optional(body, 'max_tool_calls', readCount),
+    maxToolCalls: wire.optional(body, 'max_tool_calls', wire.readCount),
     prewarm: prewarm ? true : undefined,
     compactAt: compactAt(body.context_management),
   });
@@ -114,29 +94,30 @@ function limitsOf(body: JsonObject): HubRequest['limits'] {
 const DEFAULT_COMPACTION = 150_000;
 
 function compactAt(value: unknown): number | undefined {
-  const entry = maybeList(value)
-    .map(maybeObject)
+  const entry = wire
+    .maybeList(value)
+    .map(wire.maybeObject)
     .find(({ type }) => type === 'compaction');
-  return entry && (maybeCount(entry.compact_threshold) ?? DEFAULT_COMPACTION);
+  return entry && (wire.maybeCount(entry.compact_threshold) ?? DEFAULT_COMPACTION);
 }
 
 function samplingOf(body: JsonObject, include: readonly string[]): HubSampling {
-  return compact({
-    temperature: optional(body, 'temperature', between(0, 2)),
-    topP: optional(body, 'top_p', between(0, 1)),
+  return wire.compact({
+    temperature: wire.optional(body, 'temperature', wire.between(0, 2)),
+    topP: wire.optional(body, 'top_p', wire.between(0, 1)),
     logprobs: include.includes(LOGPROBS) ? true : undefined,
-    topLogprobs: optional(body, 'top_logprobs', readCount),
+    topLogprobs: wire.optional(body, 'top_logprobs', wire.readCount),
   });
 }
 
 function metaOf(body: JsonObject): HubMeta {
-  const tier = optional(body, 'service_tier', oneOf(CLIENT_TIER_NAMES));
-  const safetyId = optional(body, 'safety_identifier', needString);
-  const user = optional(body, 'user', needString);
-  return compact({
+  const tier = wire.optional(body, 'service_tier', wire.oneOf(CLIENT_TIER_NAMES));
+  const safetyId = wire.optional(body, 'safety_identifier', wire.needString);
+  const user = wire.optional(body, 'user', wire.needString);
+  return wire.compact({
     userId: safetyId ?? user,
     isLegacyUser: safetyId === undefined && user !== undefined ? true : undefined,
-    metadata: optional(body, 'metadata', readStringMap),
+    metadata: wire.optional(body, 'metadata', wire.readStringMap),
     serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
@@ -144,7 +125,7 @@ function metaOf(body: JsonObject): HubMeta {
 function unknownFields(body: JsonObject, include: readonly string[]): string[] {
   const names = unreadMembers(body, MEMBERS);
   // `auto` lets the provider truncate the history, which the gateway cannot offer. `disabled` is the default.
-  if (isGiven(body.truncation) && body.truncation !== 'disabled') names.push('truncation');
+  if (wire.isGiven(body.truncation) && body.truncation !== 'disabled') names.push('truncation');
   // Capacity that the caller bought at the provider.
   if (body.service_tier === 'scale') names.push('service_tier');
   if (include.some((name) => !INCLUDED.has(name))) names.push('include');

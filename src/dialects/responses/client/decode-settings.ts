@@ -1,25 +1,16 @@
 /** Decoder of reasoning and text settings, which a request and a `configuration_update` item share. */
-import {
-  EFFORTS,
-  type HubFormat,
-  type HubItem,
-  type HubOutput,
-  type HubReasoning,
-  type JsonObject,
-} from '../../hub/types.ts';
-import { compact, isGiven, needObject, needString, oneOf, optional, readBoolean, wrongValue } from '../../wire/read.ts';
-
-const SUMMARY_STYLES = ['auto', 'concise', 'detailed'] as const;
-const VERBOSITIES = ['low', 'medium', 'high'] as const;
+import type * as hub from '../../hub/types.ts';
+import { readEffort } from '../../wire/efforts.ts';
+import { compact, isGiven, needObject, needString, optional, readBoolean, wrongValue } from '../../wire/read.ts';
 
 /** Without a summary setting the client wants no summary. */
-export function decodeReasoning(body: JsonObject): HubReasoning {
+export function decodeReasoning(body: hub.JsonObject): hub.HubReasoning {
   const reasoning = optional(body, 'reasoning', needObject);
   if (!reasoning) return {};
-  const effort = optional(reasoning, 'effort', oneOf(EFFORTS), 'reasoning');
+  const effort = optional(reasoning, 'effort', readEffort, 'reasoning');
   const style =
-    optional(reasoning, 'summary', oneOf(SUMMARY_STYLES), 'reasoning') ??
-    optional(reasoning, 'generate_summary', oneOf(SUMMARY_STYLES), 'reasoning');
+    optional(reasoning, 'summary', needString, 'reasoning') ??
+    optional(reasoning, 'generate_summary', needString, 'reasoning');
   return compact({
     mode: effort === 'none' ? 'off' : undefined,
     effort,
@@ -28,26 +19,26 @@ export function decodeReasoning(body: JsonObject): HubReasoning {
   });
 }
 
-export function decodeOutputSettings(body: JsonObject): HubOutput {
+export function decodeOutputSettings(body: hub.JsonObject): hub.HubOutput {
   const text = optional(body, 'text', needObject);
   if (!text) return { format: { kind: 'text' } };
   return compact({
     format: decodeFormat(text.format, 'text.format'),
-    verbosity: optional(text, 'verbosity', oneOf(VERBOSITIES), 'text'),
+    verbosity: optional(text, 'verbosity', needString, 'text'),
   });
 }
 
-export function decodeConfigChange(item: JsonObject, path: string): HubItem {
+export function decodeConfigChange(item: hub.JsonObject, path: string): hub.HubItem {
   const reasoning = optional(item, 'reasoning', needObject, path);
   const text = optional(item, 'text', needObject, path);
   return compact({
     kind: 'config_change',
-    effort: reasoning && optional(reasoning, 'effort', oneOf(EFFORTS), `${path}.reasoning`),
+    effort: reasoning && optional(reasoning, 'effort', readEffort, `${path}.reasoning`),
     format: text && isGiven(text.format) ? decodeFormat(text.format, `${path}.text.format`) : undefined,
   });
 }
 
-function decodeFormat(value: unknown, path: string): HubFormat {
+function decodeFormat(value: unknown, path: string): hub.HubFormat {
   if (!isGiven(value)) return { kind: 'text' };
   const format = needObject(value, path);
   const type = needString(format.type, `${path}.type`);

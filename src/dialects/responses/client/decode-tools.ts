@@ -1,40 +1,15 @@
 /** Decoder of tools and tool choice in a client request. Hosted tools keep their raw form, which only their issuer can run. */
 
-import type {
-  AllowedHostedTool,
-  HubRequest,
-  HubTool,
-  HubToolChoice,
-  JsonObject,
-  ServerTool,
-  ServerToolOptions,
-  ToolName,
-} from '../../hub/types.ts';
+import type * as hub from '../../hub/types.ts';
 import { checkCallers } from '../../tools/allowed.ts';
-import {
-  compact,
-  isGiven,
-  isObject,
-  maybeCount,
-  maybeList,
-  maybeObject,
-  maybeString,
-  needList,
-  needObject,
-  needString,
-  oneOf,
-  optional,
-  readBoolean,
-  unsupported,
-  wrongValue,
-} from '../../wire/read.ts';
+import * as wire from '../../wire/read.ts';
 
-export function decodeTools(value: unknown, path: string, namespace?: Namespace): HubTool[] {
-  if (!isGiven(value)) return [];
-  return needList(value, path).flatMap((entry, index) => {
+export function decodeTools(value: unknown, path: string, namespace?: Namespace): hub.HubTool[] {
+  if (!wire.isGiven(value)) return [];
+  return wire.needList(value, path).flatMap((entry, index) => {
     const toolPath = `${path}[${index}]`;
-    const tool = needObject(entry, toolPath);
-    const type = needString(tool.type, `${toolPath}.type`);
+    const tool = wire.needObject(entry, toolPath);
+    const type = wire.needString(tool.type, `${toolPath}.type`);
     if (type === 'namespace') return decodeTools(tool.tools, `${toolPath}.tools`, decodeNamespace(tool, toolPath));
     return [decodeTool(tool, type, toolPath, namespace)];
   });
@@ -45,52 +20,52 @@ interface Namespace {
   readonly namespaceDescription?: string;
 }
 
-const decodeNamespace = (tool: JsonObject, path: string): Namespace =>
-  compact({
+const decodeNamespace = (tool: hub.JsonObject, path: string): Namespace =>
+  wire.compact({
     namespace: needName(tool, path),
-    namespaceDescription: optional(tool, 'description', needString, path),
+    namespaceDescription: wire.optional(tool, 'description', wire.needString, path),
   });
 
-function decodeTool(tool: JsonObject, type: string, path: string, namespace?: Namespace): HubTool {
+function decodeTool(tool: hub.JsonObject, type: string, path: string, namespace?: Namespace): hub.HubTool {
   checkCallers(tool, path);
   if (type === 'function') return decodeFunction(tool, path, namespace);
   if (type === 'custom') return decodeCustom(tool, path, namespace);
   const { environment } = tool;
-  if (type === 'shell' && isObject(environment) && environment.type !== 'local')
-    unsupported(`${path}.environment`, 'containers of another provider cannot be used with this model.');
+  if (type === 'shell' && wire.isObject(environment) && environment.type !== 'local')
+    wire.unsupported(`${path}.environment`, 'containers of another provider cannot be used with this model.');
   if (BUILTINS.has(type)) return { kind: 'builtin', builtin: type, name: type, raw: tool };
   const server = serverToolOf(type);
   return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool, at: path };
 }
 
-const NO_PARAMETERS: JsonObject = { type: 'object', properties: {} };
+const NO_PARAMETERS: hub.JsonObject = { type: 'object', properties: {} };
 
-function decodeFunction(tool: JsonObject, path: string, namespace?: Namespace): HubTool {
-  return compact({
+function decodeFunction(tool: hub.JsonObject, path: string, namespace?: Namespace): hub.HubTool {
+  return wire.compact({
     kind: 'function',
     name: needName(tool, path),
     ...namespace,
-    description: optional(tool, 'description', needString, path),
-    schema: optional(tool, 'parameters', needObject, path) ?? NO_PARAMETERS,
-    strict: optional(tool, 'strict', readBoolean, path),
+    description: wire.optional(tool, 'description', wire.needString, path),
+    schema: wire.optional(tool, 'parameters', wire.needObject, path) ?? NO_PARAMETERS,
+    strict: wire.optional(tool, 'strict', wire.readBoolean, path),
     defer: tool.defer_loading === true ? true : undefined,
   });
 }
 
-function decodeCustom(tool: JsonObject, path: string, namespace?: Namespace): HubTool {
-  const format = maybeObject(tool.format);
+function decodeCustom(tool: hub.JsonObject, path: string, namespace?: Namespace): hub.HubTool {
+  const format = wire.maybeObject(tool.format);
   const grammar =
     format.type === 'grammar'
       ? {
-          syntax: needString(format.syntax, `${path}.format.syntax`),
-          definition: needString(format.definition, `${path}.format.definition`),
+          syntax: wire.needString(format.syntax, `${path}.format.syntax`),
+          definition: wire.needString(format.definition, `${path}.format.definition`),
         }
       : undefined;
-  return compact({
+  return wire.compact({
     kind: 'custom',
     name: needName(tool, path),
     ...namespace,
-    description: optional(tool, 'description', needString, path),
+    description: wire.optional(tool, 'description', wire.needString, path),
     grammar,
     defer: tool.defer_loading === true ? true : undefined,
   });
@@ -99,7 +74,7 @@ function decodeCustom(tool: JsonObject, path: string, namespace?: Namespace): Hu
 /** Tools that the client runs, with a typed action instead of arguments. */
 const BUILTINS: ReadonlySet<string> = new Set(['shell', 'local_shell', 'apply_patch']);
 
-const SERVER_TOOLS: ReadonlyMap<string, ServerTool> = new Map<string, ServerTool>([
+const SERVER_TOOLS: ReadonlyMap<string, hub.ServerTool> = new Map<string, hub.ServerTool>([
   ['file_search', 'file_search'],
   ['code_interpreter', 'code_exec'],
   ['image_generation', 'image_gen'],
@@ -110,11 +85,11 @@ const SERVER_TOOLS: ReadonlyMap<string, ServerTool> = new Map<string, ServerTool
 ]);
 
 /** Versions of web search end in a date. A type that this table does not list becomes `other`. */
-const serverToolOf = (type: string): ServerTool =>
+const serverToolOf = (type: string): hub.ServerTool =>
   type.startsWith('web_search') ? 'web_search' : (SERVER_TOOLS.get(type) ?? 'other');
 
-function optionsOf(tool: JsonObject, isSearch: boolean): ServerToolOptions {
-  return compact({
+function optionsOf(tool: hub.JsonObject, isSearch: boolean): hub.ServerToolOptions {
+  return wire.compact({
     ...(isSearch && searchOptions(tool)),
     machine: referencesContainer(tool.container) ? true : undefined,
     screen: SERVER_TOOLS.get(String(tool.type)) === 'computer' ? screenOf(tool) : undefined,
@@ -122,17 +97,17 @@ function optionsOf(tool: JsonObject, isSearch: boolean): ServerToolOptions {
 }
 
 /** Only the older tool names a size. */
-const screenOf = ({ display_width, display_height }: JsonObject): ServerToolOptions['screen'] =>
-  compact({ width: maybeCount(display_width), height: maybeCount(display_height) });
+const screenOf = ({ display_width, display_height }: hub.JsonObject): hub.ServerToolOptions['screen'] =>
+  wire.compact({ width: wire.maybeCount(display_width), height: wire.maybeCount(display_height) });
 
-function searchOptions(tool: JsonObject): ServerToolOptions {
-  const { allowed_domains, blocked_domains, ...filters } = maybeObject(tool.filters);
+function searchOptions(tool: hub.JsonObject): hub.ServerToolOptions {
+  const { allowed_domains, blocked_domains, ...filters } = wire.maybeObject(tool.filters);
   const { type: _, filters: __, user_location, search_context_size, external_web_access, ...others } = tool;
-  return compact({
+  return wire.compact({
     allowedDomains: domainsIn(allowed_domains),
     blockedDomains: domainsIn(blocked_domains),
-    userLocation: isObject(user_location) ? user_location : undefined,
-    contextSize: maybeString(search_context_size),
+    userLocation: wire.isObject(user_location) ? user_location : undefined,
+    contextSize: wire.maybeString(search_context_size),
     offline: external_web_access === false ? true : undefined,
     otherOptions: givenMembers(others),
     otherFilters: givenMembers(filters),
@@ -140,64 +115,64 @@ function searchOptions(tool: JsonObject): ServerToolOptions {
 }
 
 function domainsIn(value: unknown): string[] | undefined {
-  const domains = maybeList(value).filter((domain) => typeof domain === 'string');
+  const domains = wire.maybeList(value).filter((domain) => typeof domain === 'string');
   return domains.length > 0 ? domains : undefined;
 }
 
-function givenMembers(members: JsonObject): string[] | undefined {
-  const names = Object.keys(members).filter((name) => isGiven(members[name]));
+function givenMembers(members: hub.JsonObject): string[] | undefined {
+  const names = Object.keys(members).filter((name) => wire.isGiven(members[name]));
   return names.length > 0 ? names : undefined;
 }
 
 /** A container that the provider creates for the request (`auto` without files) is not a reference. */
 const referencesContainer = (container: unknown): boolean =>
-  typeof container === 'string' || maybeList(maybeObject(container).file_ids).length > 0;
+  typeof container === 'string' || wire.maybeList(wire.maybeObject(container).file_ids).length > 0;
 
-type DecodedChoice = Pick<HubRequest, 'toolChoice' | 'allowedTools'>;
+type DecodedChoice = Pick<hub.HubRequest, 'toolChoice' | 'allowedTools'>;
 
 export function decodeToolChoice(value: unknown): DecodedChoice {
-  if (!isGiven(value)) return { toolChoice: { kind: 'auto' } };
+  if (!wire.isGiven(value)) return { toolChoice: { kind: 'auto' } };
   if (typeof value === 'string') {
-    return { toolChoice: { kind: oneOf(['auto', 'none', 'required'])(value, 'tool_choice') } };
+    return { toolChoice: { kind: wire.oneOf(['auto', 'none', 'required'])(value, 'tool_choice') } };
   }
-  const choice = needObject(value, 'tool_choice');
-  const type = needString(choice.type, 'tool_choice.type');
+  const choice = wire.needObject(value, 'tool_choice');
+  const type = wire.needString(choice.type, 'tool_choice.type');
   if (type === 'allowed_tools') return decodeAllowedTools(choice);
   return { toolChoice: decodeForcedChoice(choice, type) };
 }
 
-function decodeAllowedTools(choice: JsonObject): DecodedChoice {
-  const mode = oneOf(['auto', 'required'])(choice.mode ?? 'auto', 'tool_choice.mode');
-  const names: ToolName[] = [];
-  const hosted: AllowedHostedTool[] = [];
-  for (const [index, entry] of needList(choice.tools, 'tool_choice.tools').entries()) {
+function decodeAllowedTools(choice: hub.JsonObject): DecodedChoice {
+  const mode = wire.oneOf(['auto', 'required'])(choice.mode ?? 'auto', 'tool_choice.mode');
+  const names: hub.ToolName[] = [];
+  const hosted: hub.AllowedHostedTool[] = [];
+  for (const [index, entry] of wire.needList(choice.tools, 'tool_choice.tools').entries()) {
     const path = `tool_choice.tools[${index}]`;
-    const tool = needObject(entry, path);
-    const type = needString(tool.type, `${path}.type`);
+    const tool = wire.needObject(entry, path);
+    const type = wire.needString(tool.type, `${path}.type`);
     if (type === 'function' || type === 'custom')
-      names.push(compact({ name: needName(tool, path), namespace: maybeString(tool.namespace) }));
+      names.push(wire.compact({ name: needName(tool, path), namespace: wire.maybeString(tool.namespace) }));
     else if (BUILTINS.has(type)) names.push({ name: type });
     else hosted.push(allowedHosted(tool, type, path));
   }
   return { toolChoice: { kind: mode }, allowedTools: { mode, names, hosted } };
 }
 
-function allowedHosted(tool: JsonObject, type: string, path: string): AllowedHostedTool {
-  if (isGiven(tool.name))
-    unsupported(`${path}.name`, 'single tools of a server cannot be allowed; list them in tools.');
-  return compact({ tool: serverToolOf(type), label: maybeString(tool.server_label) });
+function allowedHosted(tool: hub.JsonObject, type: string, path: string): hub.AllowedHostedTool {
+  if (wire.isGiven(tool.name))
+    wire.unsupported(`${path}.name`, 'single tools of a server cannot be allowed; list them in tools.');
+  return wire.compact({ tool: serverToolOf(type), label: wire.maybeString(tool.server_label) });
 }
 
-function decodeForcedChoice(choice: JsonObject, type: string): HubToolChoice {
+function decodeForcedChoice(choice: hub.JsonObject, type: string): hub.HubToolChoice {
   if (type === 'function' || type === 'custom') {
     const name = needName(choice, 'tool_choice');
-    return compact({ kind: 'named', name, namespace: maybeString(choice.namespace) });
+    return wire.compact({ kind: 'named', name, namespace: wire.maybeString(choice.namespace) });
   }
   if (BUILTINS.has(type)) return { kind: 'named', name: type };
   return { kind: 'hosted', tool: serverToolOf(type) };
 }
 
-function needName(tool: JsonObject, path: string): string {
-  const name = needString(tool.name, `${path}.name`);
-  return name === '' ? wrongValue(`${path}.name`, 'must not be empty.') : name;
+function needName(tool: hub.JsonObject, path: string): string {
+  const name = wire.needString(tool.name, `${path}.name`);
+  return name === '' ? wire.wrongValue(`${path}.name`, 'must not be empty.') : name;
 }

@@ -1,11 +1,8 @@
-/**
- * Writer of responses events: sequence numbers, output indexes, response snapshots, and items that are emitted all at once.
- * Never skips a sequence number.
- */
+/** Writer of responses events: sequence numbers without gaps, output indexes, snapshots, and items that are emitted at once. */
 import { sse } from '../../../core/index.ts';
 import type { ReplyContext } from '../../codec.ts';
 import type { JsonObject } from '../../hub/types.ts';
-import { maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { maybeList, maybeObject, maybeString, tableOf } from '../../wire/read.ts';
 import { type ItemBuilder, type NonFunctionTools, nonFunctionTools, outputItemId } from '../output-items.ts';
 import { echoSettings } from './encode-reply.ts';
 
@@ -17,7 +14,6 @@ export interface Writer {
   /** Finished items by output index; the slot of an open item is empty. */
   readonly output: JsonObject[];
   itemCount: number;
-  /** Next `sequence_number`. */
   sequence: number;
   /** Response id; empty before the first event. */
   id: string;
@@ -42,7 +38,6 @@ export const openWriter = (context: ReplyContext): Writer => ({
   finalBody: undefined,
 });
 
-/** Emits one event of any type but a delta of a part. */
 export const emit = (writer: Writer, type: string, fields: JsonObject): void =>
   writeEvent(writer, type, JSON.stringify({ type, sequence_number: writer.sequence++, ...fields }));
 
@@ -81,13 +76,11 @@ export function emitDelta(writer: Writer, frame: DeltaFrame, delta: string): voi
   else writer.text += text;
 }
 
-/** Emits an event with a snapshot of the response. */
 export function emitResponse(writer: Writer, type: string, body: JsonObject): void {
   const response = `${JSON.stringify(body).slice(0, -1)},${writer.settings.slice(1)}`;
   writeEvent(writer, type, `{"type":"${type}","sequence_number":${writer.sequence++},"response":${response}}`);
 }
 
-/** Emits the terminal event. */
 export function emitFinal(writer: Writer, type: string, body: JsonObject): void {
   emitResponse(writer, type, body);
   writer.finalBody = body;
@@ -144,9 +137,9 @@ const callEvents =
     emit(writer, `${prefix}.done`, { ...keys, name: item.name, [field]: item[field] });
   };
 const stageEvents =
-  (...types: string[]): InnerEvents =>
-  (writer, _, { keys }) => {
-    for (const type of types) emit(writer, type, keys);
+  (...stages: string[]): InnerEvents =>
+  (writer, { type }, { keys }) => {
+    for (const stage of stages) emit(writer, `response.${type}.${stage}`, keys);
   };
 
 /** Code and arguments of hosted calls have deltas; SDKs build the item from them. */
@@ -167,38 +160,17 @@ const mcpEvents: InnerEvents = (writer, item, { keys }) => {
   emit(writer, item.status === 'failed' ? 'response.mcp_call.failed' : 'response.mcp_call.completed', keys);
 };
 
-const INNER_EVENTS: ReadonlyMap<string, InnerEvents> = new Map<string, InnerEvents>([
-  ['function_call', callEvents(CALL_EVENTS.function_call)],
-  ['custom_tool_call', callEvents(CALL_EVENTS.custom_tool_call)],
-  ['message', refusalEvents],
-  ['code_interpreter_call', codeEvents],
-  ['mcp_call', mcpEvents],
-  ['mcp_list_tools', stageEvents('response.mcp_list_tools.in_progress', 'response.mcp_list_tools.completed')],
-  [
-    'file_search_call',
-    stageEvents(
-      'response.file_search_call.in_progress',
-      'response.file_search_call.searching',
-      'response.file_search_call.completed',
-    ),
-  ],
-  [
-    'web_search_call',
-    stageEvents(
-      'response.web_search_call.in_progress',
-      'response.web_search_call.searching',
-      'response.web_search_call.completed',
-    ),
-  ],
-  [
-    'image_generation_call',
-    stageEvents(
-      'response.image_generation_call.in_progress',
-      'response.image_generation_call.generating',
-      'response.image_generation_call.completed',
-    ),
-  ],
-]);
+const INNER_EVENTS = tableOf<InnerEvents>({
+  function_call: callEvents(CALL_EVENTS.function_call),
+  custom_tool_call: callEvents(CALL_EVENTS.custom_tool_call),
+  message: refusalEvents,
+  code_interpreter_call: codeEvents,
+  mcp_call: mcpEvents,
+  mcp_list_tools: stageEvents('in_progress', 'completed'),
+  file_search_call: stageEvents('in_progress', 'searching', 'completed'),
+  web_search_call: stageEvents('in_progress', 'searching', 'completed'),
+  image_generation_call: stageEvents('in_progress', 'generating', 'completed'),
+});
 
 /** Only refusals that the provider did not stream are messages emitted all at once. */
 function refusalEvents(writer: Writer, item: JsonObject, { keys: itemKeys }: AddedItem): void {

@@ -9,7 +9,6 @@ export interface GrowingItem {
   id: string;
   outputIndex: number;
   keys: JsonObject;
-  /** Number of parts opened so far. */
   partCount: number;
   openPart?: Part | undefined;
 }

@@ -1,49 +1,15 @@
-/**
- * Stream encoder of the responses dialect: hub events to wire events, one handler per hub event.
- * Never ends a stream without `response.completed`, `response.incomplete` or `response.failed`.
- */
+/** Stream encoder, one handler per hub event. Ends only with `response.completed`, `response.incomplete` or `response.failed`. */
 import { SSE_COMMENT } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
 import { encodeAnnotation } from '../annotations.ts';
-import {
-  type CallShape,
-  callBuilder,
-  callInput,
-  callShape,
-  type ItemBuilder,
-  itemBuilders,
-  messageBuilder,
-  outputItemId,
-  reasoningBuilder,
-  signatureBuilders,
-} from '../output-items.ts';
+import * as output from '../output-items.ts';
 import { ENDINGS, refusalOf } from '../stop-reason.ts';
 import { signatureOfCall } from '../thought-signatures.ts';
 import { failedBody, finalBody, inProgressBody, refusalItems } from './encode-reply.ts';
-import {
-  type AddedItem,
-  CALL_EVENTS,
-  type CallEvents,
-  emit,
-  emitFinal,
-  emitItemAdded,
-  emitItemDone,
-  emitResponse,
-  emitWholeItem,
-  finalResponse,
-  openWriter,
-  type Writer,
-} from './event-writer.ts';
-import {
-  closePart,
-  emitPartDelta,
-  type GrowingItem,
-  newGrowingItem,
-  type PartDelta,
-  type PartKind,
-} from './part-writer.ts';
+import * as events from './event-writer.ts';
+import * as parts from './part-writer.ts';
 import { openFreeTextUnwrapper } from './unwrap-free-text.ts';
 
 export const openEncoder = (context: ReplyContext): StreamEncoder => new ResponsesEncoder(context);
@@ -53,7 +19,7 @@ class ResponsesEncoder implements StreamEncoder {
 
   constructor(context: ReplyContext) {
     this.#state = {
-      ...openWriter(context),
+      ...events.openWriter(context),
       isStarted: false,
       openItems: new Map(),
       heldCalls: [],
@@ -82,7 +48,7 @@ class ResponsesEncoder implements StreamEncoder {
   }
 
   get finalResponse(): JsonObject | undefined {
-    return finalResponse(this.#state);
+    return events.finalResponse(this.#state);
   }
 
   heartbeat(): string {
@@ -90,7 +56,7 @@ class ResponsesEncoder implements StreamEncoder {
   }
 }
 
-interface State extends Writer {
+interface State extends events.Writer {
   isStarted: boolean;
   readonly openItems: Map<number, OpenItem>;
   /** Emits the end of the last message. Deferred, because only the next item or the finish shows whether it was truncated. */
@@ -107,11 +73,11 @@ interface HeldCall {
 }
 
 type OpenItem =
-  | { readonly kind: 'message' | 'reasoning'; readonly item: GrowingItem }
+  | { readonly kind: 'message' | 'reasoning'; readonly item: parts.GrowingItem }
   | {
       readonly kind: 'call';
-      readonly item: AddedItem;
-      readonly shape: CallShape;
+      readonly item: events.AddedItem;
+      readonly shape: output.CallShape;
       /** Turns a piece of the hub's arguments into a piece of the wire's. */
       readonly unwrap: (piece: string) => string;
       readonly isSigned: boolean;
@@ -150,7 +116,7 @@ const HANDLERS: Handlers = {
     const keys = { ...open.item.keys, content_index: part.wireIndex };
     const annotation_index = part.annotations.push(event.annotation) - 1;
     const annotation = encodeAnnotation(event.annotation);
-    emit(state, 'response.output_text.annotation.added', { ...keys, annotation_index, annotation });
+    events.emit(state, 'response.output_text.annotation.added', { ...keys, annotation_index, annotation });
   },
   item_end(event, state) {
     const open = state.openItems.get(event.index);
@@ -168,13 +134,13 @@ const HANDLERS: Handlers = {
     for (const call of state.heldCalls) truncated ? call.keepCut() : call.emit();
     for (const item of state.hasRefusal ? [] : refusalItems(stop, refusal, [])) emitDeferred(item, state);
     const { id, context } = state;
-    emitFinal(state, type, finalBody({ id, context, output: finishedItems(state), stop, usage }));
+    events.emitFinal(state, type, finalBody({ id, context, output: finishedItems(state), stop, usage }));
   },
   // Agents ignore the `error` event, so a failure is a `response.failed`.
   error(event, state) {
     startResponse(state, state.context.requestId);
     finishPendingMessage(state, false);
-    emitFinal(state, 'response.failed', failedBody(state.id, state.context, finishedItems(state), event.error));
+    events.emitFinal(state, 'response.failed', failedBody(state.id, state.context, finishedItems(state), event.error));
   },
 };
 
@@ -182,8 +148,8 @@ function startResponse(state: State, upstreamId: string): void {
   if (state.isStarted) return;
   state.isStarted = true;
   state.id = state.context.responseId ?? responseId('resp_', upstreamId);
-  emitResponse(state, 'response.created', inProgressBody(state.id, state.context));
-  emitResponse(state, 'response.in_progress', inProgressBody(state.id, state.context));
+  events.emitResponse(state, 'response.created', inProgressBody(state.id, state.context));
+  events.emitResponse(state, 'response.in_progress', inProgressBody(state.id, state.context));
 }
 
 /** Items that never ended have an empty slot. */
@@ -194,44 +160,37 @@ function finishPendingMessage(state: State, isTruncated: boolean): void {
   state.finishMessage = undefined;
 }
 
-// ---------------------------------------------------------------- opening and growing
-
-/**
- * A message is announced with its first delta, because it may stay empty. Calls from generate-content are deferred: their
- * signature may arrive late, and its reasoning item must precede the call.
- */
+/** A message is announced with its first delta, because it may stay empty; a generate-content call after its signature, if it has one. */
 function openItem(item: HubItem, state: State): OpenItem {
-  if (item.kind === 'message') return { kind: 'message', item: newGrowingItem(messageBuilder(item)) };
+  if (item.kind === 'message') return { kind: 'message', item: parts.newGrowingItem(output.messageBuilder(item)) };
   if (item.kind === 'reasoning') {
-    const growing = newGrowingItem(reasoningBuilder(item));
-    Object.assign(growing, emitItemAdded(state, growing.builder));
+    const growing = parts.newGrowingItem(output.reasoningBuilder(item));
+    Object.assign(growing, events.emitItemAdded(state, growing.builder));
     return { kind: 'reasoning', item: growing };
   }
   if (item.kind !== 'tool_call' || state.context.issuer === 'generate-content') return { kind: 'deferred' };
-  const shape = callShape(item, state.nonFunctionTools);
+  const shape = output.callShape(item, state.nonFunctionTools);
   if (shape === 'builtin') return { kind: 'deferred' };
-  for (const builder of signatureBuilders(signatureOfCall(item))) emitWholeItem(state, builder);
+  for (const builder of output.signatureBuilders(signatureOfCall(item))) events.emitWholeItem(state, builder);
   const unwrap = shape === 'wrapped' ? openFreeTextUnwrapper() : (piece: string) => piece;
-  const added = emitItemAdded(state, callBuilder(item, shape));
+  const added = events.emitItemAdded(state, output.callBuilder(item, shape));
   return { kind: 'call', item: added, shape, unwrap, isSigned: item.signature !== undefined, hasDeltas: false };
 }
 
-function growPart(state: State, index: number, kind: PartKind, delta: PartDelta): void {
+function growPart(state: State, index: number, kind: parts.PartKind, delta: parts.PartDelta): void {
   const open = state.openItems.get(index);
   const holder = kind === 'think' ? 'reasoning' : 'message';
-  if (open?.kind === holder) emitPartDelta(state, open.item, kind, delta);
+  if (open?.kind === holder) parts.emitPartDelta(state, open.item, kind, delta);
 }
 
 function emitArgs(state: State, open: OpenItem & { kind: 'call' }, delta: string): void {
   if (delta === '') return;
   open.hasDeltas = true;
-  emit(state, `${callEventsOf(open.shape).prefix}.delta`, { ...open.item.keys, delta });
+  events.emit(state, `${callEventsOf(open.shape).prefix}.delta`, { ...open.item.keys, delta });
 }
 
-const callEventsOf = (shape: CallShape): CallEvents =>
-  CALL_EVENTS[shape === 'function' ? 'function_call' : 'custom_tool_call'];
-
-// ---------------------------------------------------------------- ending
+const callEventsOf = (shape: output.CallShape): events.CallEvents =>
+  events.CALL_EVENTS[shape === 'function' ? 'function_call' : 'custom_tool_call'];
 
 function endItem(item: HubItem, open: OpenItem, state: State): void {
   if (item.kind === 'message' && open.kind === 'message') endMessage(item, open.item, state);
@@ -240,43 +199,44 @@ function endItem(item: HubItem, open: OpenItem, state: State): void {
   else emitDeferred(item, state);
 }
 
-function endMessage(message: HubMessage, item: GrowingItem, state: State): void {
+function endMessage(message: HubMessage, item: parts.GrowingItem, state: State): void {
   finishPendingMessage(state, false);
   if (item.partCount === 0) {
     for (const [index, part] of message.parts.entries()) {
       if (part.kind === 'text' || part.kind === 'refusal')
-        emitPartDelta(state, item, part.kind, { part: index, text: part.text });
+        parts.emitPartDelta(state, item, part.kind, { part: index, text: part.text });
     }
   }
-  closePart(state, item);
+  parts.closePart(state, item);
   state.hasRefusal ||= refusalOf([message]) !== undefined;
   state.finishMessage = (isTruncated) => {
     const status = isTruncated ? 'incomplete' : 'completed';
-    if (item.outputIndex >= 0) emitItemDone(state, item, messageBuilder(message).build(item.id, status));
+    if (item.outputIndex >= 0) events.emitItemDone(state, item, output.messageBuilder(message).build(item.id, status));
     // Images and signatures of the message become separate items.
-    for (const builder of itemBuilders(message, state.nonFunctionTools))
-      if (builder.idPrefix !== 'msg') emitWholeItem(state, builder);
+    for (const builder of output.itemBuilders(message, state.nonFunctionTools))
+      if (builder.idPrefix !== 'msg') events.emitWholeItem(state, builder);
   };
 }
 
-function endReasoning(reasoning: HubReasoningItem, item: GrowingItem, state: State): void {
+function endReasoning(reasoning: HubReasoningItem, item: parts.GrowingItem, state: State): void {
   if (item.partCount === 0)
-    for (const [part, text] of reasoning.summary.entries()) emitPartDelta(state, item, 'think', { part, text });
-  closePart(state, item);
-  emitItemDone(state, item, reasoningBuilder(reasoning).build(item.id, 'completed'));
+    for (const [part, text] of reasoning.summary.entries()) parts.emitPartDelta(state, item, 'think', { part, text });
+  parts.closePart(state, item);
+  events.emitItemDone(state, item, output.reasoningBuilder(reasoning).build(item.id, 'completed'));
 }
 
 function endCall(call: HubToolCall, open: OpenItem & { kind: 'call' }, state: State): void {
   const { item, shape } = open;
-  const builder = callBuilder(call, shape);
+  const builder = output.callBuilder(call, shape);
   const { prefix, field } = callEventsOf(shape);
-  const args = shape === 'function' ? call.args || '{}' : callInput(call, shape);
+  const args = shape === 'function' ? call.args || '{}' : output.callInput(call, shape);
   const emitEnd = () => {
     if (!open.hasDeltas) emitArgs(state, open, args);
-    emit(state, `${prefix}.done`, { ...item.keys, name: call.name, [field]: args });
-    emitItemDone(state, item, builder.build(item.id, 'completed'));
+    events.emit(state, `${prefix}.done`, { ...item.keys, name: call.name, [field]: args });
+    events.emitItemDone(state, item, builder.build(item.id, 'completed'));
     // A signature that arrives with the end follows its call; the call id in it still links the two.
-    if (!open.isSigned) for (const late of signatureBuilders(signatureOfCall(call))) emitWholeItem(state, late);
+    if (!open.isSigned)
+      for (const late of output.signatureBuilders(signatureOfCall(call))) events.emitWholeItem(state, late);
   };
   const keepCut = () => {
     state.output[item.outputIndex] = builder.build(item.id, 'incomplete');
@@ -285,18 +245,18 @@ function endCall(call: HubToolCall, open: OpenItem & { kind: 'call' }, state: St
   else emitEnd();
 }
 
-function keepWholeCut(state: State, builder: ItemBuilder): void {
+function keepWholeCut(state: State, builder: output.ItemBuilder): void {
   const index = state.itemCount++;
-  state.output[index] = builder.build(outputItemId(builder, state.id, index), 'incomplete');
+  state.output[index] = builder.build(output.outputItemId(builder, state.id, index), 'incomplete');
 }
 
 function emitDeferred(item: HubItem, state: State): void {
-  for (const builder of itemBuilders(item, state.nonFunctionTools)) {
+  for (const builder of output.itemBuilders(item, state.nonFunctionTools)) {
     if (builder.hasInvalidArgs)
       state.heldCalls.push({
-        emit: () => emitWholeItem(state, builder),
+        emit: () => events.emitWholeItem(state, builder),
         keepCut: () => keepWholeCut(state, builder),
       });
-    else emitWholeItem(state, builder);
+    else events.emitWholeItem(state, builder);
   }
 }

@@ -37,10 +37,7 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   };
 }
 
-/**
- * Returns the error that ended the response, if any. A refusal of the content is a reply, because the provider read and billed
- * the request. A full context is a reply if the model had already written output.
- */
+/** The error that ended the response. A refusal of the content is a reply, because it was billed; so is a full context after output. */
 export function responseError(response: JsonObject, hasOutput: boolean): HubError | undefined {
   if (response.status === 'queued' || response.status === 'in_progress') {
     return { code: 'upstream_error', message: 'The provider returned a response that is not finished.' };

@@ -1,19 +1,8 @@
-/**
- * Encoder of the conversation for a responses upstream. Keeps the order of items. Only reasoning items have an id, because their
- * encrypted content is bound to it. Drops reasoning without the item it led to, because the upstream rejects it.
- */
+/** Encoder of the conversation, in order. Only reasoning items have an id, and are dropped without the item that they led to. */
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
-import type {
-  HubItem,
-  HubMessage,
-  HubReasoningItem,
-  HubServerCall,
-  HubToolCall,
-  HubToolResult,
-  JsonObject,
-  Opaque,
-} from '../../hub/types.ts';
-import { COMPUTER } from '../../tools/computer.ts';
+import type * as hub from '../../hub/types.ts';
+import { isReadable } from '../../opaque/envelope.ts';
+import { COMPUTER } from '../../tools/computer-actions.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
 import { rejectOrphan } from '../../tools/pair-results.ts';
@@ -30,13 +19,13 @@ export interface EncodeContext extends ToolContext {
   readonly resultTypes: Map<string, string>;
 }
 
-export function encodeItems(context: EncodeContext): JsonObject[] {
+export function encodeItems(context: EncodeContext): hub.JsonObject[] {
   const { items } = context.request;
   const bodies = items.map((item, index) => encodeItem(item, index, context));
-  const kept: JsonObject[] = [];
+  const kept: hub.JsonObject[] = [];
   let hasFollower = false;
   for (let index = items.length - 1; index >= 0; index--) {
-    const body: JsonObject | readonly JsonObject[] | undefined =
+    const body: hub.JsonObject | readonly hub.JsonObject[] | undefined =
       items[index]?.kind === 'reasoning' && !hasFollower ? undefined : bodies[index];
     hasFollower = body !== undefined && isModelItem(items[index]);
     if (body) kept.push(...[body].flat().reverse());
@@ -45,15 +34,15 @@ export function encodeItems(context: EncodeContext): JsonObject[] {
 }
 
 /** Items that the model produces, and to which reasoning can lead. */
-const isModelItem = (item: HubItem | undefined): boolean =>
+const isModelItem = (item: hub.HubItem | undefined): boolean =>
   item !== undefined && (item.kind === 'message' ? item.role === 'assistant' : MODEL_KINDS.has(item.kind));
-const MODEL_KINDS: ReadonlySet<HubItem['kind']> = new Set(['reasoning', 'tool_call', 'server_call', 'opaque']);
+const MODEL_KINDS: ReadonlySet<hub.HubItem['kind']> = new Set(['reasoning', 'tool_call', 'server_call', 'opaque']);
 
 function encodeItem(
-  item: HubItem,
+  item: hub.HubItem,
   index: number,
   context: EncodeContext,
-): JsonObject | readonly JsonObject[] | undefined {
+): hub.JsonObject | readonly hub.JsonObject[] | undefined {
   switch (item.kind) {
     case 'message':
       return item.role === 'assistant' ? encodeAssistantMessage(item, index, context) : encodeMessage(item, context);
@@ -83,20 +72,24 @@ function encodeItem(
 }
 
 /** A call of another provider becomes text of the assistant. Its image has no place in this dialect. */
-function encodeServerCall(call: HubServerCall, { target }: EncodeContext): readonly JsonObject[] | undefined {
+function encodeServerCall(call: hub.HubServerCall, { target }: EncodeContext): readonly hub.JsonObject[] | undefined {
   const own = ownForm(call, 'responses', target);
   if (own) return own.filter(isObject);
   const text = call.tool === 'image_gen' ? '' : hostedText(call);
   return text === '' ? undefined : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] }];
 }
 
-function encodeMessage(item: HubMessage, context: EncodeContext): JsonObject | undefined {
+function encodeMessage(item: hub.HubMessage, context: EncodeContext): hub.JsonObject | undefined {
   const content = encodeInputParts(item.parts, context.breakpoints);
   if (content.length === 0) return undefined;
   return { type: 'message', role: item.role === 'system' ? 'developer' : 'user', content };
 }
 
-function encodeAssistantMessage(item: HubMessage, index: number, context: EncodeContext): JsonObject | undefined {
+function encodeAssistantMessage(
+  item: hub.HubMessage,
+  index: number,
+  context: EncodeContext,
+): hub.JsonObject | undefined {
   const content = encodeOutputParts(item.parts);
   if (content.length === 0) return undefined;
   const phase = context.target.capabilities.phase ? (item.phase ?? inferPhase(index, context)) : undefined;
@@ -110,19 +103,11 @@ function inferPhase(index: number, { request: { items } }: EncodeContext): 'comm
   return 'final_answer';
 }
 
-// ---------------------------------------------------------------- reasoning
-
-function encodeReasoningItem(item: HubReasoningItem, context: EncodeContext): JsonObject | undefined {
+function encodeReasoningItem(item: hub.HubReasoningItem, context: EncodeContext): hub.JsonObject | undefined {
   const { opaque } = item;
-  if (!isReadable(opaque, context) || opaque?.kind !== 'reasoning') return undefined;
+  if (opaque?.kind !== 'reasoning' || !isReadable(opaque, 'responses', context.target.account)) return undefined;
   const summary = splitSummary(item.summary, opaque.lengths).map(encodeSummary);
   return compact({ type: 'reasoning', id: opaque.id, summary, encrypted_content: opaque.data });
-}
-
-/** Opaque values are readable by their issuer, and only with the account that created them. */
-function isReadable(opaque: Opaque | undefined, { target }: EncodeContext): opaque is Opaque {
-  if (opaque?.issuer !== 'responses') return false;
-  return opaque.account === undefined || target.account === undefined || opaque.account === target.account;
 }
 
 const SEPARATOR = '\n\n';
@@ -142,15 +127,13 @@ function splitSummary(summary: readonly string[], lengths: readonly number[] | u
   });
 }
 
-function encodeCompaction(item: HubItem & { kind: 'compaction' }, context: EncodeContext): JsonObject {
+function encodeCompaction(item: hub.HubItem & { kind: 'compaction' }, context: EncodeContext): hub.JsonObject {
   const { opaque, text } = item;
-  if (isReadable(opaque, context))
+  if (opaque && isReadable(opaque, 'responses', context.target.account))
     return compact({ type: 'compaction', id: opaque.id, encrypted_content: opaque.data });
   if (text) return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
   return rejectCompaction();
 }
-
-// ---------------------------------------------------------------- calls and results
 
 const TYPED_CALLS: Readonly<Record<string, { readonly type: string; readonly field: string }>> = {
   shell: { type: 'shell_call', field: 'action' },
@@ -158,7 +141,7 @@ const TYPED_CALLS: Readonly<Record<string, { readonly type: string; readonly fie
   apply_patch: { type: 'apply_patch_call', field: 'operation' },
 };
 
-function encodeCall(item: HubToolCall, context: EncodeContext): JsonObject {
+function encodeCall(item: hub.HubToolCall, context: EncodeContext): hub.JsonObject {
   const call_id = callIdFor('responses', item.callId);
   if (item.form === 'builtin' && item.name === COMPUTER) {
     context.resultTypes.set(item.callId, 'computer_call_output');
@@ -177,7 +160,7 @@ function encodeCall(item: HubToolCall, context: EncodeContext): JsonObject {
   return compact({ type, call_id, name, namespace, arguments: args });
 }
 
-function encodeResult(item: HubToolResult, context: EncodeContext): JsonObject {
+function encodeResult(item: hub.HubToolResult, context: EncodeContext): hub.JsonObject {
   const type = context.resultTypes.get(item.callId) ?? rejectOrphan(item.callId);
   const call_id = callIdFor('responses', item.callId);
   const [data] = item.parts;
@@ -186,16 +169,13 @@ function encodeResult(item: HubToolResult, context: EncodeContext): JsonObject {
   return { type, call_id, output: encodeResultOutput(item, context) };
 }
 
-function encodeScreenshot(item: HubToolResult, context: EncodeContext): JsonObject {
+function encodeScreenshot(item: hub.HubToolResult, context: EncodeContext): hub.JsonObject {
   const image = encodeInputParts(item.parts, context.breakpoints).find(({ type }) => type === 'input_image');
   return compact({ type: 'computer_screenshot', image_url: image?.image_url, file_id: image?.file_id });
 }
 
-/**
- * Writes a single text as a string, unless the model takes explicit breakpoints. A breakpoint moves from turn to turn, and the
- * encoding of its former part must not change, or the prompt cache misses. The wire has no error flag, so a prefix marks errors.
- */
-function encodeResultOutput(item: HubToolResult, context: EncodeContext): unknown {
+/** A single text is a string, unless the model takes breakpoints: these move, and the encoding of their former part must not change. A prefix marks errors. */
+function encodeResultOutput(item: hub.HubToolResult, context: EncodeContext): unknown {
   const parts = encodeInputParts(item.parts, context.breakpoints);
   const [first] = parts;
   const prefix = item.isError ? ERROR_PREFIX : '';

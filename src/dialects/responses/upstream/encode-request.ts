@@ -1,7 +1,4 @@
-/**
- * Encoder of requests for a responses upstream. It asks for encrypted reasoning and stores nothing upstream, because the client
- * carries the state. The same conversation always gives the same bytes, which prompt caches depend on.
- */
+/** Encoder of requests: asks for encrypted reasoning and stores nothing upstream. The same conversation gives the same bytes. */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
@@ -116,7 +113,7 @@ const hasOtherBreakpoints = (request: HubRequest): boolean =>
       item.kind === 'message' && item.role === 'assistant' && item.parts.some((part) => 'cache' in part && part.cache),
   );
 
-/** Fields that this model does not support, beyond `support.ts`. */
+/** Fields that this model does not support, beyond `support`. */
 function droppedFieldsOf(request: HubRequest, context: EncodeContext): HubField[] {
   const { sampling, reasoning, system } = request;
   const { capabilities } = context.target;

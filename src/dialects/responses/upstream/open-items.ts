@@ -1,24 +1,9 @@
-/**
- * Open items of an upstream stream. An item gets its hub index with its first content. The finished item is built from exactly
- * the deltas that were emitted.
- */
+/** Open items of an upstream stream. An item gets its hub index with its first content, and is built from exactly the emitted deltas. */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubItem, HubPart, JsonObject } from '../../hub/types.ts';
 import { uniqueCallId } from '../../wire/ids.ts';
 import { maybeCount, maybeString } from '../../wire/read.ts';
-import {
-  argsOf,
-  callOf,
-  decodeOutputItem,
-  decodeWithResult,
-  hasSeparateResult,
-  type ItemContext,
-  isCall,
-  isSeparateResult,
-  messageOf,
-  nameOf,
-  reasoningOf,
-} from '../read-output.ts';
+import * as items from '../read-output.ts';
 
 export interface StreamState {
   readonly context: DecodeContext;
@@ -110,14 +95,14 @@ export function addArgs(state: StreamState, open: OpenItem, text: string): void 
 
 /** Emits the `item` event once. A call waits for its name, unless `isFinal`: then the name will not come. */
 export function openItem(state: StreamState, open: OpenItem, isFinal = false): void {
-  if (open.index >= 0 || (state.waiting && isSeparateResult(open.wire))) return;
-  if (isCall(open.wire) && nameOf(open.wire) === '') {
+  if (open.index >= 0 || (state.waiting && items.isSeparateResult(open.wire))) return;
+  if (items.isCall(open.wire) && items.nameOf(open.wire) === '') {
     // A client cannot run a call without a name.
     state.isInconsistent ||= isFinal;
     return;
   }
   open.index = state.itemCount++;
-  open.name = nameOf(open.wire);
+  open.name = items.nameOf(open.wire);
   state.out.push({ kind: 'item', index: open.index, item: skeletonOf(open, itemContextOf(state, open)) });
   if (open.args !== '') state.out.push({ kind: 'args', index: open.index, text: open.args });
 }
@@ -128,14 +113,14 @@ export function endItem(state: StreamState, open: OpenItem): void {
   open.isEnded = true;
   if (type === 'message' && open.parts.size === 0) return;
   openItem(state, open, true);
-  if (open.index < 0) return isSeparateResult(open.wire) ? endWaiting(state, open.wire) : undefined;
-  if (hasSeparateResult(open.wire)) {
+  if (open.index < 0) return items.isSeparateResult(open.wire) ? endWaiting(state, open.wire) : undefined;
+  if (items.hasSeparateResult(open.wire)) {
     endWaiting(state);
     state.waiting = open;
     return;
   }
-  if (isCall(open.wire)) {
-    const complete = argsOf(open.wire);
+  if (items.isCall(open.wire)) {
+    const complete = items.argsOf(open.wire);
     if (open.args === '' || complete.startsWith(open.args)) addArgs(state, open, complete.slice(open.args.length));
   }
   emitEnd(state, open, finishedItem(open, itemContextOf(state, open)));
@@ -145,7 +130,7 @@ export function endItem(state: StreamState, open: OpenItem): void {
 export function endWaiting(state: StreamState, result?: JsonObject): void {
   const { waiting } = state;
   state.waiting = undefined;
-  if (waiting) emitEnd(state, waiting, decodeWithResult(waiting.wire, result, state.context.account));
+  if (waiting) emitEnd(state, waiting, items.decodeWithResult(waiting.wire, result, state.context.account));
 }
 
 function emitEnd(state: StreamState, open: OpenItem, item: HubItem): void {
@@ -153,7 +138,7 @@ function emitEnd(state: StreamState, open: OpenItem, item: HubItem): void {
   state.out.push({ kind: 'item_end', index: open.index, item });
 }
 
-const itemContextOf = ({ context, callIds }: StreamState, open: OpenItem): ItemContext => ({
+const itemContextOf = ({ context, callIds }: StreamState, open: OpenItem): items.ItemContext => ({
   account: context.account,
   callId: (given) => {
     open.callId ??= uniqueCallId(given, callIds, context.requestId);
@@ -161,12 +146,12 @@ const itemContextOf = ({ context, callIds }: StreamState, open: OpenItem): ItemC
   },
 });
 
-function skeletonOf(open: OpenItem, context: ItemContext): HubItem {
+function skeletonOf(open: OpenItem, context: items.ItemContext): HubItem {
   const { wire } = open;
   const type = maybeString(wire.type) ?? '';
-  if (type === 'message') return messageOf({ phase: wire.phase }, []);
+  if (type === 'message') return items.messageOf({ phase: wire.phase }, []);
   if (type === 'reasoning') return { kind: 'reasoning', summary: [] };
-  if (isCall(wire)) return callOf(wire, '', context);
+  if (items.isCall(wire)) return items.callOf(wire, '', context);
   if (type === 'compaction') return { kind: 'compaction' };
   const item = finishedItem(open, context);
   return item.kind === 'server_call'
@@ -174,15 +159,15 @@ function skeletonOf(open: OpenItem, context: ItemContext): HubItem {
     : item;
 }
 
-function finishedItem(open: OpenItem, context: ItemContext): HubItem {
+function finishedItem(open: OpenItem, context: items.ItemContext): HubItem {
   const { wire } = open;
   const parts = [...open.parts.values()];
   const type = maybeString(wire.type) ?? '';
-  if (type === 'message') return messageOf(wire, parts.map(toHubPart));
+  if (type === 'message') return items.messageOf(wire, parts.map(toHubPart));
   const texts = parts.map((part) => part.text);
-  if (type === 'reasoning') return reasoningOf(wire, texts, context);
-  if (isCall(wire)) return { ...callOf(wire, open.args, context), ...(open.name && { name: open.name }) };
-  return decodeOutputItem(wire, context) ?? { kind: 'opaque', issuer: 'responses', raw: wire };
+  if (type === 'reasoning') return items.reasoningOf(wire, texts, context);
+  if (items.isCall(wire)) return { ...items.callOf(wire, open.args, context), ...(open.name && { name: open.name }) };
+  return items.decodeOutputItem(wire, context) ?? { kind: 'opaque', issuer: 'responses', raw: wire };
 }
 
 function toHubPart({ kind, text, annotations }: Part): HubPart {

@@ -1,7 +1,4 @@
-/**
- * Stream decoder of the responses dialect: wire events to hub events, one handler per wire event. Finished items complete what
- * their deltas lack and never contradict them. Ignores unknown events; malformed events end the stream with one error.
- */
+/** Stream decoder, one handler per wire event. Finished items complete their deltas. A malformed event ends the stream with one error. */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { type HubError, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
@@ -12,22 +9,16 @@ import { decodeErrorObject } from '../errors.ts';
 import { contentOf } from '../read-output.ts';
 import { decodeUsage } from '../usage.ts';
 import { omittedIn, responseError, responseStop } from './decode-reply.ts';
-import {
-  addAnnotation,
-  addArgs,
-  addText,
-  endItem,
-  endWaiting,
-  fillText,
-  type OpenItem,
-  openItem,
-  openStream,
-  partFor,
-  type StreamState,
-} from './open-items.ts';
+import * as opened from './open-items.ts';
 
 export function openDecoder(context: DecodeContext): StreamDecoder {
-  const state: State = { ...openStream(context), isStarted: false, isOver: false, byIndex: new Map(), byId: new Map() };
+  const state: State = {
+    ...opened.openStream(context),
+    isStarted: false,
+    isOver: false,
+    byIndex: new Map(),
+    byId: new Map(),
+  };
   const parse = openEventParser(VARYING, isNoDelta);
   return {
     push(data) {
@@ -52,13 +43,13 @@ const VARYING = ['sequence_number', 'delta', 'obfuscation'];
 
 const isNoDelta = ({ delta }: JsonObject): boolean => typeof delta !== 'string';
 
-interface State extends StreamState {
+interface State extends opened.StreamState {
   isStarted: boolean;
   /** `finish` or `error` was emitted; nothing may follow. */
   isOver: boolean;
-  readonly byIndex: Map<number, OpenItem>;
+  readonly byIndex: Map<number, opened.OpenItem>;
   /** By item id and call id, for relays that omit `output_index`. */
-  readonly byId: Map<string, OpenItem>;
+  readonly byId: Map<string, opened.OpenItem>;
 }
 
 type Handler = (event: JsonObject, state: State) => void;
@@ -69,19 +60,19 @@ const onTextDelta =
   (kind: PartKind, type: string, indexField: string, field: string): Handler =>
   (event, state) => {
     const open = growingItem(event, state, type);
-    if (open) addText(state, partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
+    if (open) opened.addText(state, opened.partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
   };
 const onTextDone =
   (kind: PartKind, type: string, indexField: string, field: string): Handler =>
   (event, state) => {
     const open = growingItem(event, state, type);
-    if (open) fillText(state, partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
+    if (open) opened.fillText(state, opened.partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
   };
 const onArgsDelta =
   (type: string): Handler =>
   (event, state) => {
     const open = growingItem(event, state, type);
-    if (open) addArgs(state, open, maybeString(event.delta) ?? '');
+    if (open) opened.addArgs(state, open, maybeString(event.delta) ?? '');
   };
 const onArgsDone =
   (type: string, field: string): Handler =>
@@ -90,9 +81,9 @@ const onArgsDone =
     if (!open) return;
     // Some servers send the name only in this event.
     if (!open.wire.name && maybeString(event.name)) open.wire = { ...open.wire, name: event.name };
-    openItem(state, open);
+    opened.openItem(state, open);
     const complete = maybeString(event[field]) ?? '';
-    if (complete.startsWith(open.args)) addArgs(state, open, complete.slice(open.args.length));
+    if (complete.startsWith(open.args)) opened.addArgs(state, open, complete.slice(open.args.length));
   };
 
 const onStart: Handler = (event, state) => startReply(state, maybeObject(event.response));
@@ -127,16 +118,14 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['response.failed', onTerminal('failed')],
   // Some relays use this type for every terminal event.
   ['response.done', onTerminal('completed')],
-  [
-    'error',
-    (event, state) =>
-      endWithError(
-        state,
-        decodeErrorObject(isObject(event.error) ? event.error : event, maybeCount(event.status)).error,
-      ),
-  ],
+  ['error', onError],
   ['keepalive', onKeepalive],
 ]);
+
+function onError(event: JsonObject, state: State): void {
+  const wire = isObject(event.error) ? event.error : event;
+  endWithError(state, decodeErrorObject(wire, maybeCount(event.status)).error);
+}
 
 function startReply(state: State, response: JsonObject): void {
   if (state.isStarted) return;
@@ -151,7 +140,7 @@ function startReply(state: State, response: JsonObject): void {
 }
 
 /** Finds the item of an event. An item without an `added` event gets the type that the event implies. */
-function itemAt(event: JsonObject, state: State, type: string): OpenItem {
+function itemAt(event: JsonObject, state: State, type: string): opened.OpenItem {
   startReply(state, {});
   const id = maybeString(event.item_id) ?? '';
   const outputIndex = maybeCount(event.output_index) ?? state.byId.get(id)?.outputIndex ?? state.byIndex.size;
@@ -159,13 +148,13 @@ function itemAt(event: JsonObject, state: State, type: string): OpenItem {
 }
 
 /** Finds the item of a delta. Returns undefined if it has ended or has another type. */
-function growingItem(event: JsonObject, state: State, type: string): OpenItem | undefined {
+function growingItem(event: JsonObject, state: State, type: string): opened.OpenItem | undefined {
   const open = itemAt(event, state, type);
   return open.isEnded || open.wire.type !== type ? undefined : open;
 }
 
-function registerItem(state: State, outputIndex: number, wire: JsonObject): OpenItem {
-  const open: OpenItem = { outputIndex, index: -1, wire, parts: new Map(), args: '', isEnded: false };
+function registerItem(state: State, outputIndex: number, wire: JsonObject): opened.OpenItem {
+  const open: opened.OpenItem = { outputIndex, index: -1, wire, parts: new Map(), args: '', isEnded: false };
   state.byIndex.set(outputIndex, open);
   const id = maybeString(wire.id);
   if (id) state.byId.set(id, open);
@@ -184,21 +173,21 @@ function onItemAdded(event: JsonObject, state: State): void {
   if (!isSameKind(open, wire)) return failContradiction(state);
   open.wire = wire;
   // A message waits for its first text, because it may stay empty.
-  if (wire.type !== 'message') openItem(state, open);
+  if (wire.type !== 'message') opened.openItem(state, open);
 }
 
 function onRawReasoning(field: 'delta' | 'text'): Handler {
-  const add = field === 'delta' ? addText : fillText;
+  const add = field === 'delta' ? opened.addText : opened.fillText;
   return (event, state) => {
     const open = growingItem(event, state, 'reasoning');
-    if (open) add(state, partFor(open, 'think', event.content_index, 'raw'), maybeString(event[field]) ?? '');
+    if (open) add(state, opened.partFor(open, 'think', event.content_index, 'raw'), maybeString(event[field]) ?? '');
   };
 }
 
 function onAnnotation(event: JsonObject, state: State): void {
   const open = growingItem(event, state, 'message');
   const annotation = decodeAnnotation(event.annotation);
-  if (open && annotation) addAnnotation(state, partFor(open, 'text', event.content_index), annotation);
+  if (open && annotation) opened.addAnnotation(state, opened.partFor(open, 'text', event.content_index), annotation);
 }
 
 function onItemDone(event: JsonObject, state: State): void {
@@ -208,7 +197,7 @@ function onItemDone(event: JsonObject, state: State): void {
 }
 
 /** Emits what the deltas lack, then ends the item. */
-function completeItem(state: State, open: OpenItem, wire: JsonObject): void {
+function completeItem(state: State, open: opened.OpenItem, wire: JsonObject): void {
   if (!isSameKind(open, wire)) return failContradiction(state);
   open.wire = wire;
   if (wire.type === 'message') {
@@ -216,34 +205,32 @@ function completeItem(state: State, open: OpenItem, wire: JsonObject): void {
       completeContent(state, open, index, maybeObject(part));
   }
   if (wire.type === 'reasoning') completeReasoning(state, open, wire);
-  endItem(state, open);
+  opened.endItem(state, open);
 }
 
 /** An emitted item cannot change its type. */
-const isSameKind = (open: OpenItem, wire: JsonObject): boolean =>
+const isSameKind = (open: opened.OpenItem, wire: JsonObject): boolean =>
   (open.index < 0 && open.args === '') || open.wire.type === wire.type;
 const failContradiction = (state: State): void =>
   endAsBroken(state, 'The provider sent contradictory events for one output item.');
 
-function completeReasoning(state: State, open: OpenItem, { summary, content }: JsonObject): void {
+function completeReasoning(state: State, open: opened.OpenItem, { summary, content }: JsonObject): void {
   for (const [index, part] of maybeList(summary).entries()) {
-    fillText(state, partFor(open, 'think', index), maybeString(maybeObject(part).text) ?? '');
+    opened.fillText(state, opened.partFor(open, 'think', index), maybeString(maybeObject(part).text) ?? '');
   }
   for (const [index, part] of maybeList(content).entries()) {
-    fillText(state, partFor(open, 'think', index, 'raw'), maybeString(maybeObject(part).text) ?? '');
+    opened.fillText(state, opened.partFor(open, 'think', index, 'raw'), maybeString(maybeObject(part).text) ?? '');
   }
 }
 
-function completeContent(state: State, open: OpenItem, index: number, wire: JsonObject): void {
+function completeContent(state: State, open: opened.OpenItem, index: number, wire: JsonObject): void {
   const content = contentOf(wire);
   if (!content) return;
-  const part = partFor(open, content.kind, index);
-  fillText(state, part, content.text);
+  const part = opened.partFor(open, content.kind, index);
+  opened.fillText(state, part, content.text);
   const annotations = decodeAnnotations(wire.annotations);
-  for (const annotation of annotations.slice(part.annotations.length)) addAnnotation(state, part, annotation);
+  for (const annotation of annotations.slice(part.annotations.length)) opened.addAnnotation(state, part, annotation);
 }
-
-// ---------------------------------------------------------------- terminal events
 
 function onTerminal(defaultStatus: string): Handler {
   return (event, state) => {
@@ -262,9 +249,9 @@ function onTerminal(defaultStatus: string): Handler {
     for (const open of state.byIndex.values()) {
       if (open.isEnded) continue;
       open.wire = { ...open.wire, status };
-      endItem(state, open);
+      opened.endItem(state, open);
     }
-    endWaiting(state);
+    opened.endWaiting(state);
     state.isOver = true;
     state.out.push({
       kind: 'finish',
@@ -289,7 +276,7 @@ function adoptOutput(state: State, response: JsonObject): void {
 }
 
 /** Matches by id, then by output index and type, because some servers change ids between events. */
-function findItem(state: State, wire: JsonObject, outputIndex: number): OpenItem | undefined {
+function findItem(state: State, wire: JsonObject, outputIndex: number): opened.OpenItem | undefined {
   const known = state.byId.get(maybeString(wire.id) ?? '') ?? state.byId.get(maybeString(wire.call_id) ?? '');
   if (known) return known;
   const atIndex = state.byIndex.get(outputIndex);

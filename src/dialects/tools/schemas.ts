@@ -1,5 +1,21 @@
-/** The strict-mode check of OpenAI: every object is closed and lists all its properties as required. */
+/** The schema of a reply for providers that have no field for its name and description; the model still reads them. */
+
+import type { HubFormat, JsonObject } from '../hub/types.ts';
 import { isObject, maybeList, maybeObject } from '../wire/read.ts';
+
+export function namedSchema({ schema, name, description }: HubFormat & { kind: 'schema' }): JsonObject {
+  const own = schema.description;
+  const both =
+    description !== undefined && typeof own === 'string' && own !== description
+      ? `${description}\n\n${own}`
+      : undefined;
+  return {
+    ...(name !== undefined && { title: name }),
+    ...(description !== undefined && { description }),
+    ...schema,
+    ...(both !== undefined && { description: both }),
+  };
+}
 
 const MAX_DEPTH = 32;
 

@@ -1,6 +1,22 @@
-/** Support of every optional field by a chat upstream. The encoder drops fields that depend on the model. */
-import { type SupportTable, WITHOUT_FIELDS } from '../../hub/fields.ts';
+/** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
+export const fieldNames: FieldNames = {
+  ...COMMON_NAMES,
+  conversation: 'messages',
+  thoughts: 'messages.reasoning_content',
+  searchTool: 'web_search_options',
+  /** Search is the only hosted tool that a chat client can request, besides the image tool. */
+  hostedTools: 'web_search_options',
+  imageHistory: 'messages.images',
+  reasoning: 'reasoning_effort',
+  structuredOutput: 'response_format',
+  imageDetail: 'image_url.detail',
+  strictTools: 'tools.function.strict',
+  prewarm: 'max_completion_tokens',
+};
+
+/** The encoders drop, and report, what only some models lack. */
 export const support = {
   // The wire has `n` and `logprobs`, which a converted reply cannot hold, and takes documents, which its replies do not cite. Audio needs a
   // voice and a format, which no other dialect has; `metadata` is for stored completions only, and converted requests never store.

@@ -1,6 +1,22 @@
-/** Support of each hub field by messages upstreams. The encoder reports fields that a single model does not support. */
-import { type SupportTable, WITHOUT_FIELDS } from '../../hub/fields.ts';
+/** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
+export const fieldNames: FieldNames = {
+  ...COMMON_NAMES,
+  conversation: 'messages',
+  thoughts: 'messages.thinking',
+  imageHistory: 'messages',
+  stop: 'stop_sequences',
+  reasoning: 'thinking',
+  reasoningStyle: 'thinking.display',
+  structuredOutput: 'output_config.format',
+  prewarm: 'max_tokens',
+  parallelTools: 'tool_choice.disable_parallel_tool_use',
+  cacheBreakpoints: 'cache_control',
+  userId: 'metadata.user_id',
+};
+
+/** The encoders drop, and report, what only some models lack. */
 export const support = {
   /** Images have one resolution, chosen by their size. */
   ...WITHOUT_FIELDS,
@@ -25,7 +41,6 @@ export const support = {
   maxToolCalls: 'changed',
   prewarm: 'kept',
   parallelTools: 'kept',
-  /** Only the allowed tools are sent. */
   allowedTools: 'changed',
   /** Not sent. The key still selects the account, and with it the cache. */
   cacheKey: 'changed',

@@ -1,6 +1,20 @@
-/** Support of optional request fields at a responses upstream. The encoder reports fields that only some models lack. */
-import { type SupportTable, WITHOUT_FIELDS } from '../../hub/fields.ts';
+/** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
+export const fieldNames: FieldNames = {
+  ...COMMON_NAMES,
+  conversation: 'input',
+  thoughts: 'input.reasoning',
+  imageHistory: 'input.image_generation_call',
+  logprobs: 'top_logprobs',
+  verbosity: 'text.verbosity',
+  imageSettings: 'tools.size',
+  reasoning: 'reasoning',
+  structuredOutput: 'text.format',
+  prewarm: 'prompt_cache_options.prewarm',
+};
+
+/** The encoders drop, and report, what only some models lack. */
 export const support: SupportTable = {
   // Documents are read but not cited.
   ...WITHOUT_FIELDS,
