@@ -1,13 +1,10 @@
-/**
- * Alarms: conditions that need an operator. A job finds them in the database and stores them while they last.
- * Each is logged once when it appears and once when it ends. Details are ids and counts, never data of callers.
- */
-import { sql } from 'kysely';
+/** Alarms: conditions that need an operator. A job stores and logs them while they last. Details are ids and counts only. */
+import { type RawBuilder, sql } from 'kysely';
 import { errorFields, type Log } from '../core/index.ts';
-import type { Db } from '../platform/db/index.ts';
+import { type Db, prepare } from '../platform/db/index.ts';
 import { rowsIn } from '../rules/index.ts';
-import { staleReplicas } from './records/replica.ts';
-import { checkNewEntries } from './wallets/recheck.ts';
+import { REPLICA_LIFETIME_MS } from './records/replica.ts';
+import { checkNewEntries } from './wallets/check.ts';
 
 /** What is wrong, and what the operator does next. */
 export const ALARMS = rowsIn(
@@ -50,58 +47,48 @@ export interface Alarm {
 /** Finds alarms of some kinds. An alarm that is not in the result keeps its state. */
 export type AlarmFinder = (db: Db) => Promise<readonly Alarm[]>;
 
+/** Selects a line of text for each case of the alarm, at most `MAX_CASES`. All such checks are one statement. */
+export type AlarmCases = RawBuilder<unknown>;
+export type AlarmChecks = Readonly<Record<string, AlarmFinder>> | Readonly<{ [name in AlarmName]?: AlarmCases }>;
+
+/** More make no difference to the operator. */
+export const MAX_CASES = sql.lit(1_000);
 /** Of one check: enough to read 20 million entries for the first time. */
 const MAX_PASSES = 100;
 
-/** The checks of the ledger by name. Each runs alone: one that fails hides no other. */
-export const LEDGER_CHECKS: Readonly<Record<string, AlarmFinder>> = {
-  async ledger(db) {
+/** Each is reported alone: one that fails hides no other. */
+export const LEDGER_CHECKS = {
+  async ledger(db: Db) {
     let pass = await checkNewEntries(db);
     for (let n = 1; pass?.hasMore && n < MAX_PASSES; n += 1) pass = await checkNewEntries(db);
     // Undefined while another process checks, and behind while old entries are still read for the first time: the last result stays.
     if (!pass || pass.isBehind) return [];
     return [alarm('ledger_faults', pass.faults, ({ fault, subject }) => `${fault}: ${subject}`)];
   },
-  async quarantine(db) {
-    const { rows } = await sql<{ id: string }>`
-      select id from usage_quarantine where outcome is null order by created_at desc limit 1000`.execute(db);
-    return [alarm('usage_quarantined', rows, ({ id }) => id)];
-  },
-  async replicas(db) {
-    return [alarm('replicas_stale', await staleReplicas(db), ({ id, host }) => `${id} on ${host}`)];
-  },
-  async charges(db) {
-    const { rows } = await sql<{ user: string; charges: bigint }>`
-      select debit as user, count(*) as charges from entries
-      where kind in ('excess', 'overdraft') and created_at > now() - interval '1 hour'
-      group by debit order by 2 desc limit 1000`.execute(db);
-    return [alarm('charges_above_reservation', rows, ({ user, charges }) => `${charges} of ${user}`)];
-  },
-  async journals(db) {
-    const { rows } = await sql<{ id: string; pending: bigint }>`
-      select id, pending from replicas where pending_since < now() - interval '1 minute' order by pending_since limit 1000`.execute(
-      db,
-    );
-    return [alarm('journal_backlog', rows, ({ id, pending }) => `${pending} of ${id}`)];
-  },
-  async accounts(db) {
-    const { rows: out } = await sql<{ id: string; reason: string; code: string | null }>`
+  usage_quarantined: sql`select id from usage_quarantine where outcome is null order by created_at desc limit ${MAX_CASES}`,
+  replicas_stale: sql`
+    select id || ' on ' || host from replicas
+    where seen_at < now() - ${sql.lit(REPLICA_LIFETIME_MS)} * interval '1 millisecond' order by seen_at limit ${MAX_CASES}`,
+  charges_above_reservation: sql`
+    select count(*) || ' of ' || debit from entries
+    where kind in ('excess', 'overdraft') and created_at > now() - interval '1 hour'
+    group by debit order by count(*) desc limit ${MAX_CASES}`,
+  journal_backlog: sql`
+    select pending || ' of ' || id from replicas where pending_since < now() - interval '1 minute'
+    order by pending_since limit ${MAX_CASES}`,
+  accounts_out: sql`
+    select id || ': ' || reason || coalesce(' (' || code || ')', '') from (
       select account_id as id, cause as reason, provider_code as code from account_parks where cause = 'credential'
       union all
       select account_id, reason, provider_code from account_cooldowns where reason = 'quota_exhausted' and until > now()
-      order by id limit 1000`.execute(db);
-    const { rows: groups } = await sql<{ id: string }>`
-      select group_id as id from accounts a group by group_id having bool_and(
-        exists (select from account_parks p where p.account_id = a.id) or
-        exists (select from account_cooldowns c where c.account_id = a.id and c.operation = '' and c.until > now()
-          and not c.in_use))
-      order by group_id limit 1000`.execute(db);
-    return [
-      alarm('accounts_out', out, ({ id, reason, code }) => `${id}: ${reason}${code === null ? '' : ` (${code})`}`),
-      alarm('groups_without_account', groups, ({ id }) => id),
-    ];
-  },
-};
+      order by id limit ${MAX_CASES}) out`,
+  groups_without_account: sql`
+    select group_id from account_groups a group by group_id having bool_and(
+      exists (select from account_parks p where p.account_id = a.account_id) or
+      exists (select from account_cooldowns c where c.account_id = a.account_id and c.operation = '' and c.until > now()
+        and not c.in_use))
+    order by group_id limit ${MAX_CASES}`,
+} as const satisfies AlarmChecks;
 
 interface FailedCheck {
   readonly check: string;
@@ -109,21 +96,45 @@ interface FailedCheck {
 }
 
 /** Runs every check. A check that cannot run is an alarm itself; so is a ledger that no process could check for a while. */
-export async function findAlarms(db: Db, checks: Readonly<Record<string, AlarmFinder>>): Promise<Alarm[]> {
-  const found: Alarm[] = [];
+export async function findAlarms(db: Db, checks: AlarmChecks): Promise<Alarm[]> {
   const failed: FailedCheck[] = [];
-  for (const [check, find] of Object.entries(checks)) {
+  const cases = Object.entries(checks).filter(([, check]) => typeof check !== 'function');
+  // When this fails, each is tried alone.
+  const together = await findCases(db, cases as Cases).catch(() => undefined);
+  const found: Alarm[] = [...(together ?? [])];
+  for (const [name, check] of Object.entries(checks)) {
+    if (together && typeof check !== 'function') continue;
     try {
-      found.push(...(await find(db)));
+      found.push(...(typeof check === 'function' ? await check(db) : await findCases(db, [[name, check]] as Cases)));
     } catch (error) {
       const { fault, detail } = errorFields(error);
-      failed.push({ check, cause: `${fault} ${detail}` });
+      failed.push({ check: name, cause: `${fault} ${detail}` });
     }
   }
   // A failure is reported above, by the check itself.
   if (await isLedgerUnchecked(db).catch(() => false))
     failed.push({ check: 'ledger', cause: `not completed for ${UNCHECKED_MINUTES} minutes` });
   return [...found, alarm('checks_failing', failed, ({ check, cause }) => `${check}: ${cause}`)];
+}
+
+type Cases = readonly (readonly [name: AlarmName, cases: AlarmCases])[];
+
+/** In one prepared statement: planning and sending one for each costs an idle server more than anything else. */
+async function findCases(db: Db, all: Cases): Promise<Alarm[]> {
+  if (all.length === 0) return [];
+  const parts = all.map(
+    ([name, cases]) => sql`
+      select ${sql.lit(name)}, count(*), coalesce((array_agg(line))[1:${sql.lit(SHOWN)}], '{}') from (${cases}) cases (line)`,
+  );
+  const text = sql`select * from (${sql.join(parts, sql` union all `)}) found (name, count, lines)`.compile(db).sql;
+  const rows = await prepare<CaseRow>(`alarms_${all.length}_${all[0]?.[0]}`, text)(db, []);
+  return rows.map(({ name, count, lines }) => ({ name, count: Number(count), detail: shorten(lines, Number(count)) }));
+}
+
+interface CaseRow {
+  readonly name: AlarmName;
+  readonly count: bigint;
+  readonly lines: readonly string[];
 }
 
 /** Several checks in a row did not complete: they failed, or the lock of the check is held by a process that hangs. */
@@ -141,15 +152,14 @@ const SHOWN = 3;
 export const alarm = <T>(name: AlarmName, rows: readonly T[], textOf: (row: T) => string): Alarm => ({
   name,
   count: rows.length,
-  detail: `${rows.slice(0, SHOWN).map(textOf).join('; ')}${rows.length > SHOWN ? '; ...' : ''}`,
+  detail: shorten(rows.slice(0, SHOWN).map(textOf), rows.length),
 });
 
+const shorten = (lines: readonly string[], count: number): string =>
+  `${lines.join('; ')}${count > SHOWN ? '; ...' : ''}`;
+
 /** Stores and logs the alarms. The table lock makes sure that only one of several workers logs a change. */
-export async function checkAlarms(
-  db: Db,
-  log: Log,
-  checks: Readonly<Record<string, AlarmFinder>> = LEDGER_CHECKS,
-): Promise<void> {
+export async function checkAlarms(db: Db, log: Log, checks: AlarmChecks = LEDGER_CHECKS): Promise<void> {
   const found = await findAlarms(db, checks);
   const logLines: (() => void)[] = [];
   await db.transaction().execute(async (tx) => {
@@ -179,7 +189,6 @@ export interface AlarmState extends Alarm {
   readonly ageSeconds: number;
 }
 
-/** Reads the result of the last check. */
 export async function readAlarms(db: Db): Promise<AlarmState[]> {
   const { rows } = await sql<{ name: AlarmName; count: bigint; detail: string; age: number }>`
     select name, count, detail, extract(epoch from clock_timestamp() - looked_at)::float8 as age

@@ -1,7 +1,4 @@
-/**
- * Crash points: named moments between which a crash of the process leaves a different state on disk or in the database.
- * Crash tests subscribe to the channel and kill the process at one of them. Without a subscriber a point costs one comparison.
- */
+/** Crash points: moments between which a crash leaves a different state. Crash tests kill the process there; without a subscriber one costs a comparison. */
 import { channel } from 'node:diagnostics_channel';
 import type { Words } from '../rules/index.ts';
 
@@ -30,6 +27,7 @@ export type CrashPoint =
   | Points<'warning', 'crossed noticed'>
   | Points<'notice', 'taken sent'>
   | Points<'background', 'held accepted recorded'>
+  | Points<'batch', 'taken answered recorded written'>
   | Points<'close', 'begun drained removed'>;
 
 export const CRASH_POINT_CHANNEL = 'dragoman:crash-point';

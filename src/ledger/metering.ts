@@ -1,20 +1,11 @@
 /** Metering of one process: admission, journal and flusher, from a reservation to a charge in the database. */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  type Clock,
-  errorFields,
-  fail,
-  type LimitedKey,
-  type Log,
-  type MaybePromise,
-  type Nanos,
-  type Repetition,
-  repeat,
-} from '../core/index.ts';
+import * as core from '../core/index.ts';
 import type { Link } from '../platform/cluster/index.ts';
 import type { Db } from '../platform/db/index.ts';
 import type { Redis } from '../platform/redis/index.ts';
+import type { Words } from '../rules/index.ts';
 import { AccountCosts, type AccountCostsOptions, COST_REFRESH_MS } from './admission/account-costs.ts';
 import { databaseLeases } from './admission/lease-queries.ts';
 import { PrimarySpend } from './admission/primary-spend.ts';
@@ -39,9 +30,8 @@ export interface MeteringOptions {
   readonly forCalls?: Db | undefined;
   /** Parent of the journal folders; it must outlive the process. */
   readonly dataDir: string;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Shares the spend counters of keys and users between replicas. */
+  readonly clock: core.Clock;
+  readonly log: core.Log;
   readonly redis?: Redis | undefined;
   /** Without Redis: the primary shares them between the workers of this machine. */
   readonly primary?: Link | undefined;
@@ -50,19 +40,11 @@ export interface MeteringOptions {
   /** Waits for fdatasync before a response ends, so that records survive a power failure. */
   readonly sync?: boolean;
   readonly segmentBytes?: number;
-  /** From one flush to the next under load; a second by default. */
   readonly flushMs?: number | undefined;
 }
 
 /** How far the database is behind this process. */
-export interface MeteringState {
-  readonly pending: number;
-  /** Age of the oldest record that is not in the database. */
-  readonly oldestMs: number;
-  readonly journalBytes: number;
-  /** Number of failed flushes in a row. */
-  readonly flushFailures: number;
-}
+export type MeteringState = Readonly<Record<Words<'pending oldestMs journalBytes flushFailures'>, number>>;
 
 /** Clients that are cut at the end of a drain leave calls that still have to settle. */
 const LAST_CALLS_MS = 2_000;
@@ -71,12 +53,7 @@ const RECOVER_MS = 30_000;
 /** Partitions are created at least a month ahead, so this is often enough. */
 const CREATE_MONTHS_MS = 6 * 3_600_000;
 
-interface ReplicaFolder {
-  readonly replicaId: string;
-  readonly ledgerId: string;
-  readonly journalsDir: string;
-  readonly dir: string;
-}
+type ReplicaFolder = Readonly<Record<'replicaId' | 'ledgerId' | 'journalsDir' | 'dir', string>>;
 
 export class Metering {
   readonly accountCosts: AccountCosts;
@@ -90,7 +67,7 @@ export class Metering {
   readonly #leases: WalletLeases;
   readonly #flusher: Flusher;
   readonly #spendLimits: SpendLimits;
-  #repetitions: readonly Repetition[] = [];
+  #repetitions: readonly core.Repetition[] = [];
   #isClosed = false;
 
   /** Registers this process as a replica and recovers the journals of dead ones. */
@@ -191,15 +168,12 @@ export class Metering {
     };
   }
 
-  /**
-   * Reserves the right to make a call that costs at most `maxCost`. Throws or rejects with `insufficient_balance`, or with
-   * `spend_limit_reached` when `key` has such a limit.
-   */
-  admit(userId: string, maxCost: Nanos, key?: LimitedKey): Reservation | Promise<Reservation> {
-    if (this.#isClosed) throw fail('shutting_down');
+  /** Reserves the right to a call of at most `maxCost`. Fails with `insufficient_balance`, or `spend_limit_reached` of a limited key. */
+  admit(userId: string, maxCost: core.Nanos, key?: core.LimitedKey): Reservation | Promise<Reservation> {
+    if (this.#isClosed) throw core.fail('shutting_down');
     // Calls in flight complete, with their records in memory. A crash would lose those, so no new call is admitted.
     if (this.#journal.isFailing)
-      throw fail('server_is_overloaded', 'Usage recording is temporarily unavailable; retry shortly.', {
+      throw core.fail('server_is_overloaded', 'Usage recording is temporarily unavailable; retry shortly.', {
         retryAfter: 1,
       });
     const hold = key && this.#spendLimits.reserve(key, maxCost);
@@ -210,15 +184,12 @@ export class Metering {
   }
 
   /** Throws or rejects with `spend_limit_reached` when a cost does not fit the limits of the key. Reserves nothing. */
-  checkSpend(key: LimitedKey, nanos: Nanos): MaybePromise<void> {
+  checkSpend(key: core.LimitedKey, nanos: core.Nanos): core.MaybePromise<void> {
     const hold = this.#spendLimits.reserve(key, nanos);
     return hold instanceof Promise ? hold.then((resolved) => resolved.end(0n)) : hold?.end(0n);
   }
 
-  /**
-   * Resolves once every record settled so far is on disk; to be awaited before a response ends. Also resolves when the write fails: the
-   * response is paid for and must still be delivered.
-   */
+  /** Resolves once every settled record is on disk, or could not be written: the response is paid for. Awaited before a response ends. */
   whenWrittenOrFailed(): Promise<void> {
     return this.#journal.whenWrittenOrFailed();
   }
@@ -261,7 +232,7 @@ export class Metering {
     } catch (error) {
       await this.#journal.close();
       const { pending } = this.#journal;
-      log.error('journal.not_drained', { replica: this.#replica.id, pending, ...errorFields(error) });
+      log.error('journal.not_drained', { replica: this.#replica.id, pending, ...core.errorFields(error) });
     }
   }
 
@@ -272,11 +243,11 @@ export class Metering {
       failureEvent: string,
       task: () => Promise<unknown>,
       isIdle?: () => boolean,
-    ): Repetition =>
-      repeat(task, {
+    ): core.Repetition =>
+      core.repeat(task, {
         clock,
         intervalMs,
-        onError: (error) => log.error(failureEvent, errorFields(error)),
+        onError: (error) => log.error(failureEvent, core.errorFields(error)),
         ...(isIdle && { isIdle }),
       });
     const isIdle = (): boolean => this.#leases.isEmpty;
@@ -302,7 +273,7 @@ export class Metering {
   }
 
   /** Reserves from the wallet for a call that its spend limits admit. The hold ends with the reservation, or when there is none. */
-  #admitWithHold(userId: string, maxCost: Nanos, hold: SpendHold): Reservation | Promise<Reservation> {
+  #admitWithHold(userId: string, maxCost: core.Nanos, hold: SpendHold): Reservation | Promise<Reservation> {
     const join = (reservation: Reservation): Reservation => ({
       settle(record) {
         reservation.settle(record);

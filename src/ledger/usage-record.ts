@@ -1,39 +1,30 @@
 /** The usage record of one call, the validation of its counts, and its text form in the journal. */
 import { randomBytes } from 'node:crypto';
 import { base62, type Nanos, type Usage } from '../core/index.ts';
-import { words } from '../rules/index.ts';
+import { type Words, words } from '../rules/index.ts';
 
 /** The usage of a call and the number of images it generated, by "size/quality". */
 export interface MeteredUsage extends Usage {
   readonly images?: Readonly<Record<string, number>>;
 }
 
-export interface UsageFields {
+export interface UsageFields
+  extends Readonly<Record<Words<'userId keyId groupId accountId model operation requestId'>, string>> {
   /** Makes recording idempotent: a record that is read twice from a journal is recorded once. */
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
-  readonly userId: string;
-  readonly keyId: string;
-  readonly groupId: string;
-  readonly accountId: string;
-  readonly model: string;
-  readonly operation: string;
   readonly usage: MeteredUsage;
   readonly images: number;
-  /** The computed price of the call. */
   readonly nanos: Nanos;
   /** The row of `prices` that was used; null for a model without prices. */
   readonly priceId: bigint | null;
   readonly estimated: boolean;
-  readonly requestId: string;
 }
 
-/** A validated record; made by `createUsageRecord` only. */
 export interface UsageRecord extends UsageFields {
   /** What the wallet pays: `nanos`, or zero for an invalid record. */
   readonly charge: Nanos;
-  /** Why the record is quarantined instead of charged. */
   readonly invalid: string | undefined;
 }
 
@@ -97,7 +88,6 @@ function countFault(count: unknown): string | undefined {
   return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
 }
 
-/** A number that a call can have used. */
 export const isCount = (count: number | undefined): count is number => count !== undefined && !countFault(count);
 
 /** Callers and upstreams choose some texts. One that PostgreSQL cannot store must not make a call free of charge. */
@@ -122,7 +112,6 @@ export const encodeRecord = (record: UsageRecord): string =>
     requestId: record.requestId,
   } satisfies Record<keyof UsageFields, unknown>);
 
-/** Reads the text of `encodeRecord`; the caller has compared its checksum. */
 export function decodeRecord(text: string): UsageRecord {
   const value = JSON.parse(text);
   const priceId = value.priceId === null ? null : BigInt(value.priceId);

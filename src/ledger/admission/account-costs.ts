@@ -1,13 +1,10 @@
-/**
- * Provider costs of accounts with a cost limit, in the current UTC day and month: the daily sums, read every few seconds and never on the path of
- * a call, and what this process has recorded since. Calls in flight and records on their way to the database count with the mean.
- */
+/** Provider costs of accounts with a cost limit, by day and month: the daily sums, read every few seconds, and what this process has recorded since. */
 import { sql } from 'kysely';
 import type { Clock, Nanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { ProviderCosts } from '../pricing/provider-cost.ts';
 import type { UsageRecord } from '../usage-record.ts';
-import { addSpent, type PeriodAmounts, periodAt, startPeriod } from './spend-counter.ts';
+import { addSpent, PeriodAmounts, startPeriod } from './spend-counts.ts';
 
 export interface AccountCostsOptions {
   readonly db: Db;
@@ -24,11 +21,10 @@ interface CostedAccount {
   readonly limits?: { readonly costDay?: Nanos | undefined; readonly costMonth?: Nanos | undefined } | undefined;
 }
 
-interface AccountCounter extends PeriodAmounts {
-  /** Settled, and not in the database yet. */
-  pending: number;
+class AccountCounter extends PeriodAmounts {
+  pending = 0;
   /** Of the latest calls; recent ones count more. */
-  mean: Nanos;
+  mean: Nanos = 0n;
 }
 
 /** How long the costs of other replicas may stay unseen. */
@@ -80,7 +76,6 @@ export class AccountCosts {
     }
   }
 
-  /** Reads the sums; to be called every few seconds. */
   async refresh(): Promise<void> {
     const isLimited = ({ limits }: CostedAccount): boolean => (limits?.costDay ?? limits?.costMonth) !== undefined;
     const ids = this.#options.accounts().flatMap((account) => (isLimited(account) ? [account.id] : []));
@@ -93,19 +88,16 @@ export class AccountCosts {
     const sums = await readAccountCosts(this.#options.db, ids, now);
     for (const id of ids) {
       const { day = 0n, month = 0n } = sums.get(id) ?? {};
-      const { mean = 0n } = this.#counters.get(id) ?? {};
-      const unrecorded = { day: 0n, month: 0n };
-      // What waits in the journal is recorded within moments.
-      this.#counters.set(id, { period: periodAt(now), recorded: { day, month }, unrecorded, pending: 0, mean });
+      // Nothing is unrecorded: what waits in the journal is recorded within moments.
+      const counter = new AccountCounter(now);
+      counter.recorded = { day, month };
+      counter.mean = this.#counters.get(id)?.mean ?? 0n;
+      this.#counters.set(id, counter);
     }
   }
 }
 
-interface CostRow {
-  readonly id: string;
-  readonly day: Nanos;
-  readonly month: Nanos;
-}
+type CostRow = Readonly<{ id: string } & Record<'day' | 'month', Nanos>>;
 
 /** Days that have been summed over all users, and the daily sums of the others: today, and yesterday for a while. */
 async function readAccountCosts(db: Db, ids: readonly string[], at: number): Promise<ReadonlyMap<string, CostRow>> {

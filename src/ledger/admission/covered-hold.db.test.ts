@@ -7,7 +7,7 @@ import { ApiError, type Nanos, systemClock } from '../../core/index.ts';
 import type { Metering } from '../metering.ts';
 import { hold, readBalance, release } from '../wallets/wallets.ts';
 import { holdOnceCovered } from './covered-hold.ts';
-import { InsufficientBalance } from './insufficient-balance.ts';
+import { InsufficientBalance } from './wallet-state.ts';
 
 let fixture: LedgerFixture;
 let replicas: readonly Metering[];

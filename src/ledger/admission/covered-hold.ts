@@ -1,8 +1,8 @@
 /** Holds that the wallet covers only after replicas have returned what they lease and do not use. They have wishes as calls have, in the same order. */
 import type { Clock, Nanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { balanceUnavailable } from './insufficient-balance.ts';
 import { databaseLeases, type LeaseStore } from './lease-queries.ts';
+import { balanceUnavailable } from './wallet-state.ts';
 import { WISH_MS, WISH_TURN_MS } from './wishes.ts';
 
 export interface HoldNeed {

@@ -4,8 +4,7 @@ import { after, before, test } from 'node:test';
 import { type LedgerFixture, openLedgerFixture } from '../../../test/support/ledger.ts';
 import { makeUser, random } from '../../../test/support/ledger-process.ts';
 import { removeReplica } from '../records/replica.ts';
-import { grantOf, type LeaseNeed } from './lease-grant.ts';
-import { takeLease } from './lease-queries.ts';
+import { grantOf, type LeaseNeed, takeLease } from './lease-queries.ts';
 import { wish } from './wishes.ts';
 
 let fixture: LedgerFixture;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { grantOf } from './lease-grant.ts';
+import { grantOf } from './lease-queries.ts';
 
 const WALLET = 1_000n;
 

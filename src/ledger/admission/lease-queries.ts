@@ -5,8 +5,22 @@ import { type Db, prepare } from '../../platform/db/index.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { claimsBefore, IS_CURRENT } from '../wallets/claims.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
-import { type LeaseNeed, PART, RECENT_PART } from './lease-grant.ts';
 import { type Outlook, type WishInput, wish, withdrawWish } from './wishes.ts';
+
+export interface LeaseNeed {
+  /** What the first waiting call needs, the first two, the first three, and so on. Empty when none waits. */
+  readonly needs: readonly Nanos[];
+  readonly ahead: Nanos;
+  /** Amounts ahead are multiples of this. Fractions on several replicas would add up to calls that none of them can admit. */
+  readonly unit: Nanos;
+  /** What this replica spends from the wallet in the time that leases must last without the database. */
+  readonly recent: Nanos;
+}
+
+/** The part of a wallet that one lease may take ahead of need, so that other replicas find something too. */
+export const PART = 8n;
+/** The same up to what the replica spent lately: replicas that share a wallet also share its spending. */
+export const RECENT_PART = 2n;
 
 export interface TakeInput extends LeaseNeed {
   readonly userId: string;
@@ -15,7 +29,6 @@ export interface TakeInput extends LeaseNeed {
 
 export interface LeaseTake {
   readonly granted: Nanos;
-  /** The lease after the grant; undefined when nothing was granted. */
   readonly lease: LeaseState | undefined;
   /** The newest wish of another owner. While there is one, nothing is granted ahead of need. */
   readonly newest: bigint | undefined;
@@ -38,10 +51,7 @@ export const databaseLeases = (db: Db): LeaseStore => ({
   wanted: (replicaId) => wantedLeases(db, replicaId),
 });
 
-/**
- * Takes money from the wallet into the lease, and ends the wish of the replica. The amount is that of `grantOf`, computed while the wallet is
- * locked, of what is left after the wishes before that of this replica.
- */
+/** Takes the amount of `grantOf`, computed under the lock of the wallet, of what is left after earlier wishes. Ends the wish of the replica. */
 export async function takeLease(db: Db, input: TakeInput): Promise<LeaseTake> {
   const { userId, replicaId, needs, ahead, unit, recent } = input;
   const [row] = await selectTaken(db, [userId, replicaId, needs, needs.at(-1) ?? 0n, ahead, unit, recent]);
@@ -120,10 +130,8 @@ export interface WantedLease {
   readonly newest: bigint;
 }
 
-/** Most users whose leases are looked at in one turn. */
 const MAX_WANTED = 1_000;
 
-/** The users whose leases others have asked for. */
 const wantedLeases = (db: Db, replicaId: string): Promise<WantedLease[]> => selectWanted(db, [replicaId]);
 
 /** Several times a second while there are calls. */
@@ -132,3 +140,14 @@ const selectWanted = prepare<WantedLease>(
   `select user_id as "userId", coalesce((select max(id) from wishes w where w.user_id = l.user_id), 0) as newest
    from leases l where replica_id = $1 and is_wanted limit ${MAX_WANTED}`,
 );
+
+/** How much one lease takes; `takeLease` computes the same, and a test compares the two. All of the need and some ahead within an eighth of what is available, or half for recent spending. Else the first needs that fit, so that none is stranded. */
+export function grantOf(available: Nanos, { needs, ahead, unit, recent }: LeaseNeed): Nanos {
+  const needed = needs.at(-1) ?? 0n;
+  const part = max(available / PART, min(recent, available / RECENT_PART));
+  if (part > needed) return needed + (min(ahead, part - needed) / unit) * unit;
+  return needs.reduce((top, need) => (need <= available && need > top ? need : top), 0n);
+}
+
+const max = (a: Nanos, b: Nanos): Nanos => (a > b ? a : b);
+const min = (a: Nanos, b: Nanos): Nanos => (a < b ? a : b);

@@ -1,14 +1,10 @@
-/**
- * Returns of leases: what no call uses goes back to the wallet, for users without calls and for wishes of others. Statements fail, arrive late or
- * change nothing because a charge was faster; no money may be lost or returned twice by that.
- */
+/** Returns of leases: what no call uses goes back to the wallet. Statements fail, or arrive late; no money may be lost or returned twice by that. */
 import { errorFields, type Log } from '../../core/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
-import { balanceUnavailable } from './insufficient-balance.ts';
 import type { LeaseStore } from './lease-queries.ts';
-import { free, type WalletState } from './wallet-state.ts';
+import { balanceUnavailable, free, type WalletState } from './wallet-state.ts';
 
 export interface LeaseReturnsOptions {
   readonly store: LeaseStore;
@@ -26,10 +22,7 @@ export class LeaseReturns {
     this.#options = options;
   }
 
-  /**
-   * Answers a wish of another owner that a statement has reported, unless this was done before. A replica that has a wish too returns what it
-   * has as well: the database grants it in the order of the wishes, not of the replies.
-   */
+  /** Answers a new wish of another owner, even with a wish of its own: the database grants in the order of the wishes, not of the replies. */
   async answer(wallet: WalletState, newest: bigint | undefined): Promise<boolean> {
     if (newest === undefined || newest <= wallet.answered || wallet.leased === 0n) return false;
     return this.runFor(wallet, newest);
@@ -53,20 +46,14 @@ export class LeaseReturns {
     if (isUnclear(wallet)) throw balanceUnavailable();
   }
 
-  /**
-   * Returns what is free. Resolves with true when all of that is returned. One at a time: the result of an earlier one must not be taken for
-   * that of a later one.
-   */
+  /** Returns what is free; true when all of it is returned. One at a time, so that no result is taken for that of a later one. */
   run(wallet: WalletState, answer?: bigint): Promise<boolean> {
     const result = wallet.lastReturn.then(() => this.#runNext(wallet, answer));
     wallet.lastReturn = result;
     return result;
   }
 
-  /**
-   * Returns only from the known version of the lease: a statement that runs late then changes nothing. If the lease may differ from what is
-   * known, after a failure or because its version was another one, it only reads the lease, which also counts the version up.
-   */
+  /** Only from the known version, so that a late statement changes nothing. If the lease may differ, it is only read, which also counts the version up. */
   async #runNext(wallet: WalletState, answer: bigint | undefined): Promise<boolean> {
     const { store, replica, log } = this.#options;
     const { userId } = wallet;

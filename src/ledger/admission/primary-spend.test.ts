@@ -3,16 +3,24 @@ import { test } from 'node:test';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { Link } from '../../platform/cluster/index.ts';
 import { PrimarySpend, SPEND_SERVICES, SpendBook, type SpendEndNotice } from './primary-spend.ts';
-import { createCounter, periodAt } from './spend-counter.ts';
-import { LocalSpend, type SpendQuestion } from './spend-counts.ts';
+import { LocalSpend, periodAt, SpendCounter, type SpendQuestion } from './spend-counts.ts';
 
 const DAY_MS = 86_400_000;
 let nextId = 0;
 
-const question = (clock: FakeClock, maxCost: number, over: Partial<SpendQuestion['scopes'][0]> = {}): SpendQuestion => {
+interface Known {
+  readonly name?: string;
+  readonly day?: string;
+  readonly total?: string;
+  readonly limitTotal?: string;
+}
+
+const question = (clock: FakeClock, maxCost: number, known: Known = {}): SpendQuestion => {
+  const { name = 'key:k', day: ofDay = '0', total = '0', limitTotal } = known;
   const { day, month } = periodAt(clock.now());
   nextId += 1;
-  const scope = { name: 'key:k', limitDay: '10', limitMonth: undefined, day: '0', month: '0', ...over };
+  const limits = { day: limitTotal === undefined ? '10' : undefined, month: undefined, total: limitTotal };
+  const scope = { name, limits, amounts: { day: ofDay, month: '0', total } };
   return { id: String(nextId), maxCost: String(maxCost), day, month, scopes: [scope] };
 };
 
@@ -28,7 +36,7 @@ test('calls of two workers together never exceed a spend limit, and their costs 
   one.end({ id: held.id, cost: '1' });
   assert.deepEqual(two.reserve(question(clock, 6)), {
     isAdmitted: false,
-    amounts: [{ day: '1', month: '1', reserved: '4' }],
+    amounts: [{ day: '1', month: '1', total: '1', reserved: '4' }],
   });
   assert.equal(two.reserve(question(clock, 5)).isAdmitted, true);
 });
@@ -62,7 +70,7 @@ test('a question that the primary reads too late leaves no hold', async () => {
     new Link({ send: (message) => sent.push(message), services: {}, clock }),
     new LocalSpend(clock),
   );
-  const counter = createCounter('key', { id: 'k', userId: 'ann', now: clock.now() });
+  const counter = new SpendCounter('key', { id: 'k', userId: 'ann', now: clock.now() });
   const asked = assert.rejects(spend.reserve([{ counter, limits: { spendDay: 10n } }], 10n), /no reply/);
   await new Promise(setImmediate);
   clock.advance(1_000);
@@ -89,4 +97,17 @@ test('the holds of a worker that has ended stay until its journal is recovered',
   assert.equal(two.reserve(question(clock, 1)).isAdmitted, false);
   clock.advance(1);
   assert.equal(two.reserve(question(clock, 10)).isAdmitted, true);
+});
+
+test('a limit for life counts what the worker knows of earlier months, and what others spend in this one', () => {
+  const clock = new FakeClock();
+  const book = new SpendBook(clock);
+  const [one, two] = [book.openPage(), book.openPage()];
+  const known = { total: '90', limitTotal: '100' };
+  const first = question(clock, 6, known);
+  assert.equal(one.reserve(first).isAdmitted, true);
+  assert.equal(two.reserve(question(clock, 5, known)).isAdmitted, false, 'the first is in flight');
+  one.end({ id: first.id, cost: '6' });
+  assert.equal(two.reserve(question(clock, 5, known)).isAdmitted, false, 'the worker has not read it yet');
+  assert.equal(two.reserve(question(clock, 4, known)).isAdmitted, true);
 });

@@ -1,26 +1,13 @@
-/**
- * Spend counters of all workers of a machine: the primary counts in a `SpendBook`, and each worker asks it for its page. While the primary
- * does not respond, calls with a spend limit are rejected.
- * The database stays authoritative: every question carries the totals that the worker read there, and the counters are never lower.
- */
+/** Spend counters of all workers of a machine, in the primary. Each question carries the totals of the database, and no counter is lower than these. */
 import type { Clock, Nanos } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
-import { periodAt, type SpentAmounts } from './spend-counter.ts';
-import {
-  bothHolds,
-  fitsLimit,
-  type LocalSpend,
-  type SpendCounts,
-  type SpendHold,
-  type SpendQuestion,
-  type SpendScope,
-} from './spend-counts.ts';
+import * as spend from './spend-counts.ts';
 
 export const SPEND_SERVICES = { reserve: 'spend.reserve', end: 'spend.end' } as const;
 
 export interface SpendReply {
   readonly isAdmitted: boolean;
-  readonly amounts: readonly { readonly day: string; readonly month: string; readonly reserved: string }[];
+  readonly amounts: readonly Readonly<Record<spend.SpendPeriod | 'reserved', string>>[];
 }
 
 export interface SpendEndNotice {
@@ -29,16 +16,19 @@ export interface SpendEndNotice {
 }
 
 /** The side of a worker. */
-export class PrimarySpend implements SpendCounts {
+export class PrimarySpend implements spend.SpendCounts {
   readonly #primary: Link;
-  readonly #local: LocalSpend;
+  readonly #local: spend.LocalSpend;
 
-  constructor(primary: Link, local: LocalSpend) {
+  constructor(primary: Link, local: spend.LocalSpend) {
     this.#primary = primary;
     this.#local = local;
   }
 
-  async reserve(scopes: readonly SpendScope[], maxCost: Nanos): Promise<SpendHold | readonly SpentAmounts[]> {
+  async reserve(
+    scopes: readonly spend.SpendScope[],
+    maxCost: Nanos,
+  ): Promise<spend.SpendHold | readonly spend.SpentAmounts[]> {
     const question = this.#local.question(scopes, maxCost);
     const end = (cost: Nanos): void => {
       const notice: SpendEndNotice = { id: question.id, cost: String(cost) };
@@ -52,11 +42,10 @@ export class PrimarySpend implements SpendCounts {
       end(0n);
       throw error;
     }
-    if (reply.isAdmitted) return bothHolds(this.#local.add(scopes, maxCost), { end });
-    return reply.amounts.map(({ day, month, reserved }) => ({
-      day: BigInt(day),
-      month: BigInt(month),
-      reserved: BigInt(reserved),
+    if (reply.isAdmitted) return spend.bothHolds(this.#local.add(scopes, maxCost), { end });
+    return reply.amounts.map((amounts) => ({
+      ...spend.inEachPeriod((period) => BigInt(amounts[period])),
+      reserved: BigInt(amounts.reserved),
     }));
   }
 }
@@ -77,10 +66,7 @@ interface Hold {
   readonly counters: readonly Counter[];
 }
 
-/**
- * A killed worker may have charged calls whose end it could not report. Its holds stay until another worker has recovered its journal,
- * and every worker has read the new totals.
- */
+/** A killed worker may have charged calls: its holds stay until another has recovered its journal, and every worker has read the new totals. */
 const HOLDS_AFTER_END_MS = 60_000;
 /** By then the workers know from the database everything that a counter knows. */
 const IDLE_MS = 120_000;
@@ -95,7 +81,6 @@ export class SpendBook {
     this.#clock = clock;
   }
 
-  /** The part of the book that one worker uses. */
   openPage() {
     const holds = new Map<string, Hold>();
     const end = (id: string, cost: Nanos): void => {
@@ -105,13 +90,12 @@ export class SpendBook {
       for (const counter of hold.counters) this.#spend(counter, hold.maxCost, cost);
     };
     return {
-      reserve: (question: SpendQuestion): SpendReply => {
+      reserve: (question: spend.SpendQuestion): SpendReply => {
         const { hold, reply } = this.#reserve(question);
         if (hold) holds.set(question.id, hold);
         return reply;
       },
       end: ({ id, cost }: SpendEndNotice): void => end(id, BigInt(cost)),
-      /** The worker has ended. */
       close: (): void => {
         this.#clock.after(HOLDS_AFTER_END_MS, () => {
           for (const id of [...holds.keys()]) end(id, 0n);
@@ -120,20 +104,19 @@ export class SpendBook {
     };
   }
 
-  #reserve(question: SpendQuestion): { readonly hold: Hold | undefined; readonly reply: SpendReply } {
+  #reserve(question: spend.SpendQuestion): { readonly hold: Hold | undefined; readonly reply: SpendReply } {
     this.#sweep();
     const maxCost = BigInt(question.maxCost);
     const counters = question.scopes.map((scope) => this.#raised(scope, question));
-    const isAdmitted = question.scopes.every(({ limitDay, limitMonth }, n) => {
-      const { ofDay = 0n, ofMonth = 0n, reserved = 0n } = counters[n] ?? {};
-      return (
-        fitsLimit(readLimit(limitDay), ofDay + reserved + maxCost) &&
-        fitsLimit(readLimit(limitMonth), ofMonth + reserved + maxCost)
+    const spent = counters.map((counter, n) => amountsOf(counter, question, n));
+    const isAdmitted = question.scopes.every(({ limits }, n) => {
+      const used = (counters[n]?.reserved ?? 0n) + maxCost;
+      return spend.PERIODS.every((period) =>
+        spend.fitsLimit(readLimit(limits[period]), (spent[n]?.[period] ?? 0n) + used),
       );
     });
-    const amounts = counters.map(({ ofDay, ofMonth, reserved }) => ({
-      day: String(ofDay),
-      month: String(ofMonth),
+    const amounts = counters.map(({ reserved }, n) => ({
+      ...spend.inEachPeriod((period) => String(spent[n]?.[period] ?? 0n)),
       reserved: String(reserved),
     }));
     if (!isAdmitted) return { hold: undefined, reply: { isAdmitted, amounts } };
@@ -141,16 +124,15 @@ export class SpendBook {
     return { hold: { maxCost, counters }, reply: { isAdmitted, amounts } };
   }
 
-  /** The counter of a scope, not lower than what the worker knows of the same day and month. */
-  #raised(scope: SpendQuestion['scopes'][number], { day, month }: SpendQuestion): Counter {
+  #raised(scope: spend.SpendQuestion['scopes'][number], { day, month }: spend.SpendQuestion): Counter {
     let counter = this.#counters.get(scope.name);
     if (!counter) {
       counter = { name: scope.name, day: 0, month: 0, ofDay: 0n, ofMonth: 0n, reserved: 0n, usedAt: 0 };
       this.#counters.set(scope.name, counter);
     }
     this.#startPeriod(counter);
-    if (day === counter.day) counter.ofDay = larger(counter.ofDay, BigInt(scope.day));
-    if (month === counter.month) counter.ofMonth = larger(counter.ofMonth, BigInt(scope.month));
+    if (day === counter.day) counter.ofDay = larger(counter.ofDay, BigInt(scope.amounts.day));
+    if (month === counter.month) counter.ofMonth = larger(counter.ofMonth, BigInt(scope.amounts.month));
     return counter;
   }
 
@@ -162,7 +144,7 @@ export class SpendBook {
   }
 
   #startPeriod(counter: Counter): void {
-    const { day, month } = periodAt(this.#clock.now());
+    const { day, month } = spend.periodAt(this.#clock.now());
     counter.usedAt = this.#clock.elapsed();
     if (counter.day !== day) counter.ofDay = 0n;
     if (counter.month !== month) counter.ofMonth = 0n;
@@ -177,6 +159,13 @@ export class SpendBook {
     for (const { name, reserved, usedAt } of this.#counters.values())
       if (reserved === 0n && now - usedAt >= IDLE_MS) this.#counters.delete(name);
   }
+}
+
+/** In its life: what the worker knows, and what others have spent in the same month beyond that. */
+function amountsOf({ ofDay, ofMonth, month }: Counter, { month: asked, scopes }: spend.SpendQuestion, n: number) {
+  const known = scopes[n]?.amounts;
+  const beyond = asked === month ? ofMonth - BigInt(known?.month ?? 0) : 0n;
+  return { day: ofDay, month: ofMonth, total: BigInt(known?.total ?? 0) + beyond };
 }
 
 const readLimit = (limit: string | undefined): Nanos | undefined => (limit === undefined ? undefined : BigInt(limit));

@@ -1,30 +1,21 @@
-/**
- * Spend counters of keys and users in Redis, shared by all replicas. While Redis is down, each replica counts alone.
- * The database stays authoritative: every request carries the totals that the replica read there, and the counters are never lower. So
- * counters that were lost or outdated are correct again within seconds.
- */
+/** Spend counters in Redis, shared by all replicas; while it is down, each counts alone. No counter is lower than the totals that a request carries. */
 import type { MaybePromise, Nanos } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
-import type { SpentAmounts } from './spend-counter.ts';
-import {
-  bothHolds,
-  type LocalSpend,
-  type SpendCounts,
-  type SpendHold,
-  type SpendQuestion,
-  type SpendScope,
-} from './spend-counts.ts';
+import * as spend from './spend-counts.ts';
 
-export class RedisSpend implements SpendCounts {
+export class RedisSpend implements spend.SpendCounts {
   readonly #redis: Redis;
-  readonly #local: LocalSpend;
+  readonly #local: spend.LocalSpend;
 
-  constructor(redis: Redis, local: LocalSpend) {
+  constructor(redis: Redis, local: spend.LocalSpend) {
     this.#redis = redis;
     this.#local = local;
   }
 
-  reserve(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<SpendHold | readonly SpentAmounts[]> {
+  reserve(
+    scopes: readonly spend.SpendScope[],
+    maxCost: Nanos,
+  ): MaybePromise<spend.SpendHold | readonly spend.SpentAmounts[]> {
     const question = this.#local.question(scopes, maxCost);
     const lease: Lease = { member: `${question.id} ${maxCost}`, maxCost: question.maxCost, keys: keysOf(scopes) };
     return this.#redis.isUp
@@ -33,10 +24,10 @@ export class RedisSpend implements SpendCounts {
   }
 
   async #reserveShared(
-    scopes: readonly SpendScope[],
-    { maxCost, day, month, scopes: known }: SpendQuestion,
+    scopes: readonly spend.SpendScope[],
+    { maxCost, day, month, scopes: known }: spend.SpendQuestion,
     lease: Lease,
-  ): Promise<SpendHold | readonly SpentAmounts[]> {
+  ): Promise<spend.SpendHold | readonly spend.SpentAmounts[]> {
     let reply: readonly (string | number)[];
     try {
       reply = (await this.#redis.run(RESERVE, lease.keys, [
@@ -45,31 +36,35 @@ export class RedisSpend implements SpendCounts {
         String(LEASE_MS),
         String(day),
         String(month),
-        ...known.flatMap((scope) => [scope.limitDay ?? '', scope.limitMonth ?? '', scope.day, scope.month]),
+        ...known.flatMap(({ limits, amounts }) => [
+          ...spend.PERIODS.map((period) => limits[period] ?? ''),
+          ...spend.PERIODS.map((period) => amounts[period]),
+        ]),
       ])) as readonly (string | number)[];
     } catch {
       // Redis has just failed. It may have counted the hold, so the hold must end there as well.
       return this.#reserveAlone(scopes, BigInt(maxCost), () => this.#renewed(lease, true));
     }
     const [fits, ...amounts] = reply;
-    if (Number(fits) === 1) return bothHolds(this.#local.add(scopes, BigInt(maxCost)), this.#renewed(lease, true));
+    if (Number(fits) === 1)
+      return spend.bothHolds(this.#local.add(scopes, BigInt(maxCost)), this.#renewed(lease, true));
     return scopes.map((_, n) => {
-      const [ofDay = 0, ofMonth = 0, reserved = 0] = amounts.slice(3 * n);
-      return { day: BigInt(ofDay), month: BigInt(ofMonth), reserved: BigInt(reserved) };
+      const [ofDay = 0, ofMonth = 0, ofLife = 0, reserved = 0] = amounts.slice(4 * n);
+      return { day: BigInt(ofDay), month: BigInt(ofMonth), total: BigInt(ofLife), reserved: BigInt(reserved) };
     });
   }
 
   #reserveAlone(
-    scopes: readonly SpendScope[],
+    scopes: readonly spend.SpendScope[],
     maxCost: Nanos,
-    lease: () => SpendHold,
-  ): SpendHold | readonly SpentAmounts[] {
+    lease: () => spend.SpendHold,
+  ): spend.SpendHold | readonly spend.SpentAmounts[] {
     const result = this.#local.reserve(scopes, maxCost);
-    return 'end' in result ? bothHolds(result, lease()) : result;
+    return 'end' in result ? spend.bothHolds(result, lease()) : result;
   }
 
   /** Renews the hold in Redis until it ends. `mayExist` is false when Redis was down, so it does not know the hold yet. */
-  #renewed({ member, maxCost, keys }: Lease, mayExist: boolean): SpendHold {
+  #renewed({ member, maxCost, keys }: Lease, mayExist: boolean): spend.SpendHold {
     let isKnown = mayExist;
     const stopRenewing = this.#redis.onRenew(() => {
       isKnown ||= this.#redis.isUp;
@@ -86,7 +81,6 @@ export class RedisSpend implements SpendCounts {
   }
 }
 
-/** A hold in Redis, which expires unless it is renewed. */
 interface Lease {
   readonly member: string;
   readonly maxCost: string;
@@ -94,17 +88,13 @@ interface Lease {
 }
 
 /** The hash tag in braces keeps all keys of one user on one node of a cluster. */
-const keysOf = (scopes: readonly SpendScope[]): string[] =>
+const keysOf = (scopes: readonly spend.SpendScope[]): string[] =>
   scopes.flatMap(({ counter: { owner, id, userId } }) => {
     const name = `dragoman:{${userId}}:${owner === 'key' ? `key:${id}` : 'user'}`;
     return [`${name}:spent`, `${name}:holds`];
   });
 
-/**
- * Each scope has a hash (day, month, amount spent in each, amount reserved) and a sorted set of its holds ("id maxCost"), scored by the
- * time at which they expire. Amounts are stored and added as 64-bit integers and compared as doubles: exact up to nine million dollars.
- * Both keys live longer than a month, so that no hold outlives its part of `reserved`.
- */
+/** Of each scope a hash of sums and a sorted set of holds by expiry, which outlive a month. Integers, compared as doubles: exact to nine million dollars. */
 const COMMON = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -136,7 +126,7 @@ local function hold(spent, holds, member, max_cost, lease)
 end
 `;
 
-/** KEYS: two of each scope. ARGV: hold, maxCost, lease, day, month, then of each scope its two limits (or '') and two known totals. */
+/** KEYS: two of each scope. ARGV: hold, maxCost, lease, day, month, then of each scope its three limits (or '') and three known totals. */
 const RESERVE = script(`${COMMON}
 local fits, amounts = 1, {}
 local max_cost = tonumber(ARGV[2])
@@ -144,9 +134,10 @@ for n = 1, #KEYS / 2 do
   local spent, holds = KEYS[2 * n - 1], KEYS[2 * n]
   start_period(spent)
   purge(spent, holds)
-  local known = { of_day = ARGV[4 * n + 4], of_month = ARGV[4 * n + 5] }
+  local at = 6 * n - 1
+  local limits = { of_day = tonumber(ARGV[at + 1]), of_month = tonumber(ARGV[at + 2]) }
+  local known = { of_day = ARGV[at + 4], of_month = ARGV[at + 5] }
   local is_current = { of_day = tonumber(ARGV[4]) == day, of_month = tonumber(ARGV[5]) == month }
-  local limits = { of_day = tonumber(ARGV[4 * n + 2]), of_month = tonumber(ARGV[4 * n + 3]) }
   local reserved = redis.call('HGET', spent, 'reserved') or '0'
   for _, period in ipairs({ 'of_day', 'of_month' }) do
     local sum = redis.call('HGET', spent, period)
@@ -157,6 +148,10 @@ for n = 1, #KEYS / 2 do
     if limits[period] and tonumber(sum) + tonumber(reserved) + max_cost > limits[period] then fits = 0 end
     amounts[#amounts + 1] = sum
   end
+  local life, limit = tonumber(ARGV[at + 6]), tonumber(ARGV[at + 3])
+  if is_current.of_month then life = life + tonumber(amounts[#amounts]) - tonumber(known.of_month) end
+  if limit and life + tonumber(reserved) + max_cost > limit then fits = 0 end
+  amounts[#amounts + 1] = string.format('%.0f', life)
   amounts[#amounts + 1] = reserved
 end
 if fits == 1 then

@@ -1,24 +1,26 @@
 /** Where spending is counted: in this process alone, in the primary of a worker, or in Redis. */
 import { randomUUID } from 'node:crypto';
 import type { Clock, Limits, MaybePromise, Nanos } from '../../core/index.ts';
-import {
-  counterName,
-  periodAt,
-  type SpendCounter,
-  type SpentAmounts,
-  spentAmounts,
-  startPeriod,
-} from './spend-counter.ts';
+import type { UsageRecord } from '../usage-record.ts';
 
 export interface SpendCounts {
-  /**
-   * Sets the maximum cost of a call aside, or returns the amounts of each scope when the call does not fit. Rejects when nothing can be
-   * counted.
-   */
+  /** Sets the maximum cost aside, or returns the amounts of each scope when it does not fit. Rejects when nothing can be counted. */
   reserve(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<SpendHold | readonly SpentAmounts[]>;
 }
 
-/** A key or a user with a spend limit. */
+/** Times over which spending is limited; the last is the life of a key. */
+export const PERIODS = ['day', 'month', 'total'] as const;
+export type SpendPeriod = (typeof PERIODS)[number];
+
+export const inEachPeriod = <T>(amountIn: (period: SpendPeriod) => T): Record<SpendPeriod, T> => ({
+  day: amountIn('day'),
+  month: amountIn('month'),
+  total: amountIn('total'),
+});
+
+const LIMIT_NAMES = { day: 'spendDay', month: 'spendMonth', total: 'spendTotal' } as const;
+export const limitIn = (limits: Limits, period: SpendPeriod): Nanos | undefined => limits[LIMIT_NAMES[period]];
+
 export interface SpendScope {
   readonly counter: SpendCounter;
   readonly limits: Limits;
@@ -31,19 +33,14 @@ export interface SpendHold {
 
 /** A reservation with what this process knows of its scopes. Amounts are text, because JSON has no bigint. */
 export interface SpendQuestion {
-  /** Id of the hold. */
   readonly id: string;
   readonly maxCost: string;
-  /** Days since 1970. */
   readonly day: number;
-  /** Months since year 0. */
   readonly month: number;
   readonly scopes: readonly {
     readonly name: string;
-    readonly limitDay: string | undefined;
-    readonly limitMonth: string | undefined;
-    readonly day: string;
-    readonly month: string;
+    readonly limits: Readonly<Record<SpendPeriod, string | undefined>>;
+    readonly amounts: Readonly<Record<SpendPeriod, string>>;
   }[];
 }
 
@@ -58,9 +55,10 @@ export class LocalSpend implements SpendCounts {
   reserve(scopes: readonly SpendScope[], maxCost: Nanos): SpendHold | readonly SpentAmounts[] {
     this.#startPeriods(scopes);
     const spent = scopes.map(({ counter }) => spentAmounts(counter));
-    const isFitting = scopes.every(({ limits: { spendDay, spendMonth } }, n) => {
-      const { day = 0n, month = 0n, reserved = 0n } = spent[n] ?? {};
-      return fitsLimit(spendDay, day + reserved + maxCost) && fitsLimit(spendMonth, month + reserved + maxCost);
+    const isFitting = scopes.every(({ limits }, n) => {
+      const amounts = spent[n];
+      const used = (amounts?.reserved ?? 0n) + maxCost;
+      return PERIODS.every((period) => fitsLimit(limitIn(limits, period), (amounts?.[period] ?? 0n) + used));
     });
     return isFitting ? this.add(scopes, maxCost) : spent;
   }
@@ -86,10 +84,8 @@ export class LocalSpend implements SpendCounts {
         const spent = spentAmounts(counter);
         return {
           name: counterName(counter.owner, counter.id),
-          limitDay: limits.spendDay?.toString(),
-          limitMonth: limits.spendMonth?.toString(),
-          day: String(spent.day),
-          month: String(spent.month),
+          limits: inEachPeriod((period) => limitIn(limits, period)?.toString()),
+          amounts: inEachPeriod((period) => String(spent[period])),
         };
       }),
     };
@@ -104,10 +100,108 @@ export class LocalSpend implements SpendCounts {
 
 export const fitsLimit = (limit: Nanos | undefined, amount: Nanos): boolean => limit === undefined || amount <= limit;
 
-/** A hold that ends here and where others count. */
 export const bothHolds = (one: SpendHold, other: SpendHold): SpendHold => ({
   end: (cost) => {
     one.end(cost);
     other.end(cost);
   },
 });
+
+export interface Amounts {
+  day: Nanos;
+  month: Nanos;
+}
+
+export interface SpentAmounts extends Readonly<Amounts> {
+  /** In its life; that of the month alone where no limit needs it. */
+  readonly total: Nanos;
+  readonly reserved: Nanos;
+}
+
+export class PeriodAmounts {
+  period: Period;
+  recorded: Amounts = { day: 0n, month: 0n };
+  /** Settled by this replica, and not in what was read of the roll-ups. */
+  unrecorded: Amounts = { day: 0n, month: 0n };
+  /** Before the current month; counted where a key has a limit for its life. */
+  earlier: Nanos = 0n;
+
+  constructor(at: number) {
+    this.period = periodAt(at);
+  }
+}
+
+export class SpendCounter extends PeriodAmounts {
+  readonly owner: 'key' | 'user';
+  readonly id: string;
+  readonly userId: string;
+  /** The maximum costs of calls in flight. They count in the period in which the calls end. */
+  reserved: Nanos = 0n;
+  isLoaded = false;
+  /** When `earlier` was last read, by `clock.elapsed()`; undefined where no limit needs it. */
+  earlierReadAt: number | undefined;
+  /** By `clock.elapsed()`. */
+  usedAt = 0;
+  /** When the whole month was last read, by `clock.elapsed()`. */
+  monthReadAt = Number.NEGATIVE_INFINITY;
+
+  constructor(owner: 'key' | 'user', { id, userId, now }: { id: string; userId: string; now: number }) {
+    super(now);
+    this.owner = owner;
+    this.id = id;
+    this.userId = userId;
+  }
+}
+
+interface Period {
+  /** Days since 1970. */
+  readonly day: number;
+  /** Months since year 0. */
+  readonly month: number;
+  readonly dayEnds: number;
+  readonly monthEnds: number;
+}
+
+const DAY_MS = 86_400_000;
+
+export const counterName = (owner: SpendCounter['owner'], id: string): string => `${owner}:${id}`;
+
+export function periodAt(at: number): Period {
+  const time = new Date(at);
+  const day = Math.floor(at / DAY_MS);
+  const [year, month] = [time.getUTCFullYear(), time.getUTCMonth()];
+  return { day, month: year * 12 + month, dayEnds: (day + 1) * DAY_MS, monthEnds: Date.UTC(year, month + 1) };
+}
+
+export function startPeriod(counter: PeriodAmounts, at: number): void {
+  if (at < counter.period.dayEnds) return;
+  const period = periodAt(at);
+  counter.recorded.day = 0n;
+  counter.unrecorded.day = 0n;
+  if (period.month !== counter.period.month) {
+    counter.earlier += counter.recorded.month + counter.unrecorded.month;
+    counter.recorded.month = 0n;
+    counter.unrecorded.month = 0n;
+  }
+  counter.period = period;
+}
+
+/** Adds an amount to the day and the month of the record, if they are the current ones, or to what was before. */
+export function addSpent(
+  counter: PeriodAmounts,
+  kind: 'recorded' | 'unrecorded',
+  { at }: UsageRecord,
+  nanos: Nanos,
+): void {
+  startPeriod(counter, at);
+  const { day, month } = periodAt(at);
+  const amounts = counter[kind];
+  if (day === counter.period.day) amounts.day += nanos;
+  if (month === counter.period.month) amounts.month += nanos;
+  else counter.earlier += nanos;
+}
+
+export function spentAmounts({ recorded, unrecorded, earlier, reserved }: SpendCounter): SpentAmounts {
+  const month = recorded.month + unrecorded.month;
+  return { day: recorded.day + unrecorded.day, month, total: earlier + month, reserved };
+}

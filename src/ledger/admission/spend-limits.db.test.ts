@@ -257,7 +257,36 @@ test('SpendLimits count earlier spending when a limit is added', async () => {
   await at.close();
 });
 
-for (const limit of ['spendDay', 'spendMonth'] as const)
+test('SpendLimits count a limit for life over months, restarts and late flushes', async () => {
+  const clock = new FakeClock(Date.UTC(2026, 10, 30, 23, 59));
+  let at = await start(clock);
+  const key = keyOf('key_life', await makeUser(db, 'life', RICH), { spendTotal: 100n });
+  assert.ok(await spend(at, key, 30n, clock));
+  assert.ok(await spend(at, key, 20n, clock));
+  clock.advance(120_000);
+  assert.ok(!(await spend(at, key, 51n, clock)), 'December counts what November has spent, recorded or not');
+  await at.drain();
+  const rejection = await tryAdmit(at, key, 51n);
+  assert.ok(rejection instanceof ApiError);
+  assert.deepEqual([rejection.code, rejection.details.retryAfter], ['spend_limit_reached', undefined]);
+  assert.match(rejection.message, /may spend 0\.0000001 USD in all and has spent 0\.00000005;/);
+  await at.close();
+  at = await start(clock);
+  assert.ok(!(await spend(at, key, 51n, clock)), 'a new process reads it');
+  assert.ok(await spend(at, key, 50n, clock));
+  clock.advance(700_000);
+  await at.drain();
+  assert.equal(codeOf(await tryAdmit(at, key, 1n)), 'spend_limit_reached', 'after it was read again');
+  assert.deepEqual(await limitsReport(db, key, clock.now()), { spend_total: '0.0000001', spent_total: '0.0000001' });
+  // A limit that is set later counts what was spent before.
+  const other = keyOf('key_later', await makeUser(db, 'life_later', RICH), { spendDay: 1_000n });
+  assert.ok(await spend(at, other, 60n, clock));
+  assert.ok(!(await spend(at, { ...other, limits: { spendTotal: 100n } }, 41n, clock)));
+  assert.ok(await spend(at, { ...other, limits: { spendTotal: 100n } }, 40n, clock));
+  await at.close();
+});
+
+for (const limit of ['spendDay', 'spendMonth', 'spendTotal'] as const)
   test(`SpendLimits see the spending of another replica within seconds (${limit})`, async () => {
     const clock = new FakeClock(NOON);
     const [one, two] = [await start(clock), await start(clock)];

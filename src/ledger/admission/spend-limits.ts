@@ -1,110 +1,80 @@
-/**
- * Spend limits of keys and users per UTC day and calendar month.
- * spent = roll-ups + settled here but not recorded + maximum costs of calls in flight. Roll-ups are read at the first use and every
- * few seconds, never on the path of a call. One replica never exceeds a limit. The workers of one machine are as exact, because their
- * primary counts, and so are several servers with Redis. Without it, each server sees what the others spent within seconds.
- */
+/** Spend limits of keys and users: spent = roll-ups + settled here + maximum costs in flight. Exact for a replica, the workers of a machine, and with Redis. */
 import { sql } from 'kysely';
-import {
-  ApiError,
-  type Clock,
-  fail,
-  type LimitedKey,
-  type Limits,
-  type MaybePromise,
-  type Nanos,
-  within,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
-import {
-  type Amounts,
-  addSpent,
-  counterName,
-  createCounter,
-  periodAt,
-  type SpendCounter,
-  type SpentAmounts,
-  startPeriod,
-} from './spend-counter.ts';
-import type { SpendCounts, SpendHold, SpendScope } from './spend-counts.ts';
+import * as spend from './spend-counts.ts';
 import { rejectOverLimit } from './spend-rejection.ts';
 
 export interface SpendLimitsOptions {
   readonly db: Db;
-  readonly clock: Clock;
+  readonly clock: core.Clock;
   /** Runs the task while no flush is running: each record is then either in the database or in `pending`. */
   readonly betweenFlushes: (task: () => Promise<void>) => Promise<void>;
-  /** Settled records that are not in the database yet. */
   readonly pending: () => readonly UsageRecord[];
-  readonly counts: SpendCounts;
+  readonly counts: spend.SpendCounts;
 }
 
 /** How long the spending of other replicas may stay unseen. */
 export const SPEND_REFRESH_MS = 2_000;
 /** Earlier days change only when the journal of a dead process is recovered, so they are read this rarely. */
 const MONTH_REFRESH_MS = 60_000;
-/** How long a call waits for the totals of its key. */
+/** What was spent before the month changes as rarely, and many days are read for it. */
+const EARLIER_REFRESH_MS = 600_000;
 const MAX_WAIT_MS = 5_000;
 /** The counter of a key that is unused for this long is dropped, and read again at its next use. */
 const IDLE_MS = 60_000;
 
 export class SpendLimits {
   readonly #options: SpendLimitsOptions;
-  readonly #counters = new Map<string, SpendCounter>();
-  /** The counters of keys that replace others, by key. */
+  readonly #counters = new Map<string, spend.SpendCounter>();
   readonly #spendIds = new Map<string, string>();
-  readonly #toRead = new Set<SpendCounter>();
+  readonly #toRead = new Set<spend.SpendCounter>();
   #reading: Promise<void> | undefined;
 
   constructor(options: SpendLimitsOptions) {
     this.#options = options;
   }
 
-  /**
-   * Returns undefined when no limit applies, and a promise only at the first use of a key or with shared counters. Throws or rejects with
-   * `spend_limit_reached`, or with `rate_limit_exceeded` when calls in flight may still free enough.
-   */
-  reserve(key: LimitedKey, maxCost: Nanos): SpendHold | undefined | Promise<SpendHold> {
+  /** Undefined when no limit applies. Throws or rejects with `spend_limit_reached`, or `rate_limit_exceeded` when calls in flight may free enough. */
+  reserve(key: core.LimitedKey, maxCost: core.Nanos): spend.SpendHold | undefined | Promise<spend.SpendHold> {
     if ((!key.limits && !key.userLimits) || maxCost === 0n) return undefined;
     const scopes = this.#scopesOf(key);
     if (scopes.length === 0) return undefined;
-    const missing = scopes.filter(({ counter }) => !counter.isLoaded);
+    const missing = scopes.filter(({ counter }) => !counter.isLoaded || counter.earlierReadAt === NEVER);
     if (missing.length === 0) return this.#decide(scopes, maxCost);
     const loaded = Promise.all(missing.map(({ counter }) => this.#load(counter)));
     // A read waits for the running flush, which may wait for a silent database.
-    const late = (): never => rejectUnavailable(new Error(`The spend totals were not read within ${MAX_WAIT_MS} ms.`));
-    return within<unknown>(loaded, { clock: this.#options.clock, ms: MAX_WAIT_MS, late }).then(
-      () => this.#decide(scopes, maxCost),
-      rejectUnavailable,
-    );
+    const late = (): never =>
+      rejectUnavailable(new Error(`The spend totals were not read core.within ${MAX_WAIT_MS} ms.`));
+    return core
+      .within<unknown>(loaded, { clock: this.#options.clock, ms: MAX_WAIT_MS, late })
+      .then(() => this.#decide(scopes, maxCost), rejectUnavailable);
   }
 
   /** The record is settled and in the journal. Returns whether it counts against a limit. */
   onSettled(record: UsageRecord): boolean {
     if (this.#counters.size === 0) return false;
     const counters = this.#countersOf(record);
-    for (const counter of counters) addSpent(counter, 'unrecorded', record, record.charge);
+    for (const counter of counters) spend.addSpent(counter, 'unrecorded', record, record.charge);
     return counters.length > 0;
   }
 
-  /** The records are in the database. */
   onFlushed(records: readonly UsageRecord[]): void {
     if (this.#counters.size === 0) return;
     for (const record of records) {
       for (const counter of this.#countersOf(record)) {
-        addSpent(counter, 'unrecorded', record, -record.charge);
-        addSpent(counter, 'recorded', record, record.charge);
+        spend.addSpent(counter, 'unrecorded', record, -record.charge);
+        spend.addSpent(counter, 'recorded', record, record.charge);
       }
     }
   }
 
-  /** Reads what other replicas have recorded; to be called every few seconds. */
   async refresh(): Promise<void> {
     const { clock } = this.#options;
     const now = clock.elapsed();
     for (const [name, counter] of this.#counters) {
-      startPeriod(counter, clock.now());
+      spend.startPeriod(counter, clock.now());
       const isBusy = counter.reserved > 0n || counter.unrecorded.month > 0n || !counter.isLoaded;
       if (!isBusy && now - counter.usedAt >= IDLE_MS) this.#drop(name, counter);
       else this.#toRead.add(counter);
@@ -112,58 +82,68 @@ export class SpendLimits {
     if (this.#toRead.size > 0) await this.#read();
   }
 
-  #drop(name: string, counter: SpendCounter): void {
+  #drop(name: string, counter: spend.SpendCounter): void {
     this.#counters.delete(name);
     for (const [keyId, spendId] of this.#spendIds) if (spendId === counter.id) this.#spendIds.delete(keyId);
   }
 
-  #scopesOf({ id, spendId = id, userId, limits, userLimits }: LimitedKey): SpendScope[] {
-    const scopes: SpendScope[] = [];
+  #scopesOf({ id, spendId = id, userId, limits, userLimits }: core.LimitedKey): spend.SpendScope[] {
+    const scopes: spend.SpendScope[] = [];
     if (limits && hasSpendLimit(limits)) {
       if (spendId !== id) this.#spendIds.set(id, spendId);
-      scopes.push({ counter: this.#counterOf('key', spendId, userId), limits });
+      const counter = this.#counterOf('key', spendId, userId);
+      // The limit may be newer than the counter.
+      if (limits.spendTotal !== undefined) counter.earlierReadAt ??= NEVER;
+      scopes.push({ counter, limits });
     }
     if (userLimits && hasSpendLimit(userLimits))
       scopes.push({ counter: this.#counterOf('user', userId, userId), limits: userLimits });
     return scopes;
   }
 
-  #counterOf(owner: SpendCounter['owner'], id: string, userId: string): SpendCounter {
-    const name = counterName(owner, id);
+  #counterOf(owner: spend.SpendCounter['owner'], id: string, userId: string): spend.SpendCounter {
+    const name = spend.counterName(owner, id);
     const now = this.#options.clock.now();
     let counter = this.#counters.get(name);
     if (!counter) {
-      counter = createCounter(owner, { id, userId, now });
+      counter = new spend.SpendCounter(owner, { id, userId, now });
       this.#counters.set(name, counter);
     }
     counter.usedAt = this.#options.clock.elapsed();
-    startPeriod(counter, now);
+    spend.startPeriod(counter, now);
     return counter;
   }
 
-  #countersOf({ keyId, userId }: UsageRecord): SpendCounter[] {
+  #countersOf({ keyId, userId }: UsageRecord): spend.SpendCounter[] {
     const spendId = this.#spendIds.get(keyId) ?? keyId;
-    const found = [this.#counters.get(counterName('key', spendId)), this.#counters.get(counterName('user', userId))];
-    return found.filter((counter) => counter?.isLoaded === true) as SpendCounter[];
+    const found = [
+      this.#counters.get(spend.counterName('key', spendId)),
+      this.#counters.get(spend.counterName('user', userId)),
+    ];
+    return found.filter((counter) => counter?.isLoaded === true) as spend.SpendCounter[];
   }
 
-  #decide(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<SpendHold> {
+  #decide(scopes: readonly spend.SpendScope[], maxCost: core.Nanos): core.MaybePromise<spend.SpendHold> {
     const result = this.#options.counts.reserve(scopes, maxCost);
     return result instanceof Promise
       ? result.then((resolved) => this.#holdOrReject(scopes, resolved, maxCost))
       : this.#holdOrReject(scopes, result, maxCost);
   }
 
-  #holdOrReject(scopes: readonly SpendScope[], result: SpendHold | readonly SpentAmounts[], maxCost: Nanos): SpendHold {
+  #holdOrReject(
+    scopes: readonly spend.SpendScope[],
+    result: spend.SpendHold | readonly spend.SpentAmounts[],
+    maxCost: core.Nanos,
+  ): spend.SpendHold {
     if ('end' in result) return result;
     const now = this.#options.clock.now();
-    for (const { counter } of scopes) startPeriod(counter, now);
+    for (const { counter } of scopes) spend.startPeriod(counter, now);
     rejectOverLimit(scopes, result, maxCost, now);
     // Redis rejected by its own clock, and by the clock of this replica the call fits: a period has just begun or is about to.
-    throw fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
+    throw core.fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
   }
 
-  #load(counter: SpendCounter): Promise<void> {
+  #load(counter: spend.SpendCounter): Promise<void> {
     this.#toRead.add(counter);
     return this.#read();
   }
@@ -179,36 +159,62 @@ export class SpendLimits {
     return this.#reading;
   }
 
-  async #readAll(counters: readonly SpendCounter[]): Promise<void> {
+  async #readAll(counters: readonly spend.SpendCounter[]): Promise<void> {
     const at = this.#options.clock.now();
     const elapsed = this.#options.clock.elapsed();
-    const isMonthDue = ({ monthReadAt }: SpendCounter): boolean => elapsed - monthReadAt >= MONTH_REFRESH_MS;
+    const isMonthDue = ({ monthReadAt }: spend.SpendCounter): boolean => elapsed - monthReadAt >= MONTH_REFRESH_MS;
     const monthDue = counters.filter(isMonthDue);
     const dayDue = counters.filter((counter) => !isMonthDue(counter));
     const months = await this.#sums(monthDue, at, 'month');
     const days = await this.#sums(dayDue, at, 'day');
+    const earlierDue = counters.filter(
+      ({ earlierReadAt }) => elapsed - (earlierReadAt ?? elapsed) >= EARLIER_REFRESH_MS,
+    );
+    const earlier = await this.#earlier(earlierDue, at);
     // Midnight passed during the queries, so their sums are of the wrong day.
-    if (periodAt(at).day !== periodAt(this.#options.clock.now()).day) return this.#readAll(counters);
+    if (spend.periodAt(at).day !== spend.periodAt(this.#options.clock.now()).day) return this.#readAll(counters);
     for (const counter of dayDue) {
-      startPeriod(counter, at);
+      spend.startPeriod(counter, at);
       const { day } = sumOf(days, counter);
       counter.recorded = { day, month: counter.recorded.month + day - counter.recorded.day };
     }
     for (const counter of monthDue) {
-      startPeriod(counter, at);
+      spend.startPeriod(counter, at);
       counter.monthReadAt = elapsed;
       counter.recorded = { ...sumOf(months, counter) };
+    }
+    for (const counter of earlierDue) {
+      counter.earlierReadAt = elapsed;
+      counter.earlier = (earlier.get(counter.id) ?? 0n) + (counter.isLoaded ? this.#pendingBefore(counter) : 0n);
     }
     this.#countPending(counters.filter(({ isLoaded }) => !isLoaded));
   }
 
-  /** Recorded amounts by key and by user. */
-  async #sums(counters: readonly SpendCounter[], at: number, since: 'day' | 'month'): Promise<Map<string, Amounts>> {
+  async #earlier(counters: readonly spend.SpendCounter[], at: number): Promise<ReadonlyMap<string, core.Nanos>> {
+    if (counters.length === 0) return new Map();
+    const rows = await readEarlier(this.#options.db, counters, at);
+    return new Map(rows.map(({ spendId, nanos }) => [spendId, nanos]));
+  }
+
+  /** Of months that have ended, and not in the database yet. */
+  #pendingBefore(counter: spend.SpendCounter): core.Nanos {
+    return this.#options
+      .pending()
+      .filter((record) => spend.periodAt(record.at).month < counter.period.month)
+      .filter((record) => this.#countersOf(record).includes(counter))
+      .reduce((sum, { charge }) => sum + charge, 0n);
+  }
+
+  async #sums(
+    counters: readonly spend.SpendCounter[],
+    at: number,
+    since: 'day' | 'month',
+  ): Promise<Map<string, spend.Amounts>> {
     const users = [...new Set(counters.map(({ userId }) => userId))];
-    const sums = new Map<string, Amounts>();
+    const sums = new Map<string, spend.Amounts>();
     if (users.length === 0) return sums;
     for (const { spendId, userId, day, month } of await readSpent(this.#options.db, users, at, since)) {
-      for (const name of [counterName('key', spendId), counterName('user', userId)]) {
+      for (const name of [spend.counterName('key', spendId), spend.counterName('user', userId)]) {
         const sum = sums.get(name) ?? ZERO;
         sums.set(name, { day: sum.day + day, month: sum.month + month });
       }
@@ -217,40 +223,39 @@ export class SpendLimits {
   }
 
   /** Adds what is in the journal when a counter is first loaded. Later records are counted by `onSettled` and `onFlushed`. */
-  #countPending(counters: readonly SpendCounter[]): void {
+  #countPending(counters: readonly spend.SpendCounter[]): void {
     if (counters.length === 0) return;
     for (const counter of counters) counter.isLoaded = true;
     for (const record of this.#options.pending())
       for (const counter of this.#countersOf(record).filter((one) => counters.includes(one)))
-        addSpent(counter, 'unrecorded', record, record.charge);
+        spend.addSpent(counter, 'unrecorded', record, record.charge);
   }
 }
 
-const ZERO: Readonly<Amounts> = { day: 0n, month: 0n };
+const NEVER = Number.NEGATIVE_INFINITY;
+const ZERO: Readonly<spend.Amounts> = { day: 0n, month: 0n };
 
-const sumOf = (sums: ReadonlyMap<string, Amounts>, { owner, id }: SpendCounter): Readonly<Amounts> =>
-  sums.get(counterName(owner, id)) ?? ZERO;
+const sumOf = (sums: ReadonlyMap<string, spend.Amounts>, { owner, id }: spend.SpendCounter): Readonly<spend.Amounts> =>
+  sums.get(spend.counterName(owner, id)) ?? ZERO;
 
-const hasSpendLimit = ({ spendDay, spendMonth }: Limits): boolean => spendDay !== undefined || spendMonth !== undefined;
+export const hasSpendLimit = (limits: core.Limits): boolean =>
+  spend.PERIODS.some((period) => spend.limitIn(limits, period) !== undefined);
 
 function rejectUnavailable(cause: unknown): never {
-  if (cause instanceof ApiError) throw cause;
+  if (cause instanceof core.ApiError) throw cause;
   const message = 'Spend totals are temporarily unavailable; retry shortly.';
-  throw fail('server_is_overloaded', message, { retryAfter: 1, cause });
+  throw core.fail('server_is_overloaded', message, { retryAfter: 1, cause });
 }
 
 export interface SpentRow {
   readonly userId: string;
   /** A key, or the first of the keys that replaced one another. */
   readonly spendId: string;
-  readonly day: Nanos;
-  readonly month: Nanos;
+  readonly day: core.Nanos;
+  readonly month: core.Nanos;
 }
 
-/**
- * Recorded spending of each key of these users in the day and month of `at`. With `since` = 'day' it reads only that day, and `month`
- * holds the amount of the day.
- */
+/** Recorded spending of each key of these users in the day and month of `at`. `since` = 'day': `month` holds the amount of the day. */
 export async function readSpent(
   db: Db,
   userIds: readonly string[],
@@ -264,5 +269,29 @@ export async function readSpent(
     from usage_daily d left join keys k on k.id = d.key_id
     where d.user_id = any(${userIds}) and d.day between date_trunc(${since}, ${today}::date)::date and ${today}::date
     group by 1, 2`.execute(db);
+  return rows;
+}
+
+/** Recorded spending of a key in its life, with those that it replaces. */
+export async function lifeSpending(db: Db, key: { id: string; userId: string }, at: number): Promise<core.Nanos> {
+  const [earlier] = await readEarlier(db, [key], at);
+  const ofMonth = (await readSpent(db, [key.userId], at)).filter(({ spendId }) => spendId === key.id);
+  return ofMonth.reduce((sum, { month }) => sum + month, earlier?.nanos ?? 0n);
+}
+
+/** Recorded spending of keys, with those that they replace, before the month of `at`. */
+export async function readEarlier(
+  db: Db,
+  keys: readonly { readonly id: string; readonly userId: string }[],
+  at: number,
+): Promise<readonly { readonly spendId: string; readonly nanos: core.Nanos }[]> {
+  const today = new Date(at).toISOString().slice(0, 10);
+  const ids = keys.map(({ id }) => id);
+  const { rows } = await sql<{ spendId: string; nanos: core.Nanos }>`
+    select coalesce(k.spend_id, d.key_id) as "spendId", sum(d.nanos)::bigint as nanos
+    from usage_daily d left join keys k on k.id = d.key_id
+    where d.key_id in (select unnest(${ids}::text[]) union all select id from keys where spend_id = any(${ids}))
+      and d.user_id = any(${keys.map(({ userId }) => userId)}) and d.day < date_trunc('month', ${today}::date)::date
+    group by 1`.execute(db);
   return rows;
 }

@@ -1,7 +1,6 @@
 /** The comparison of a call with its spend limits, and the error when it does not fit. */
 import { fail, formatNanos, type Nanos } from '../../core/index.ts';
-import { type SpentAmounts, spentAmounts } from './spend-counter.ts';
-import { fitsLimit, type SpendScope } from './spend-counts.ts';
+import { fitsLimit, limitIn, PERIODS, type SpendScope, type SpentAmounts, spentAmounts } from './spend-counts.ts';
 
 interface Rejection {
   readonly isSpent: boolean;
@@ -19,33 +18,41 @@ export function rejectOverLimit(
   const rejections = scopes.flatMap((scope, n) =>
     rejectionsOf(scope, spent[n] ?? spentAmounts(scope.counter), maxCost, now),
   );
-  const [longest] = rejections.sort((a, b) => b.retryAfter - a.retryAfter);
+  const longest = rejections.reduce<Rejection | undefined>(
+    (last, one) => (last && last.retryAfter >= one.retryAfter ? last : one),
+    undefined,
+  );
   if (!longest) return;
   const { isSpent, retryAfter, message } = longest;
-  throw fail(isSpent ? 'spend_limit_reached' : 'rate_limit_exceeded', message, { retryAfter });
+  // A limit for life ends with a change of the operator only.
+  const when = Number.isFinite(retryAfter) ? { retryAfter } : {};
+  throw fail(isSpent ? 'spend_limit_reached' : 'rate_limit_exceeded', message, when);
 }
 
 function rejectionsOf(
   { counter, limits }: SpendScope,
-  { day, month, reserved }: SpentAmounts,
+  { reserved, ...amounts }: SpentAmounts,
   maxCost: Nanos,
   now: number,
 ): Rejection[] {
   const { owner, period } = counter;
-  const periods = [
-    ['day', limits.spendDay, day, period.dayEnds],
-    ['month', limits.spendMonth, month, period.monthEnds],
-  ] as const;
-  return periods.flatMap(([name, limit, spent, ends]): Rejection[] => {
+  const ends = { day: period.dayEnds, month: period.monthEnds, total: undefined };
+  return PERIODS.flatMap((name): Rejection[] => {
+    const limit = limitIn(limits, name);
+    const spent = amounts[name];
     if (limit === undefined || fitsLimit(limit, spent + reserved + maxCost)) return [];
-    const begin = `Spend limit reached: this ${owner} may spend ${formatNanos(limit)} USD per ${name} (UTC) and has spent ${formatNanos(spent)}`;
+    const over = name === 'total' ? 'in all' : `per ${name} (UTC)`;
+    const begin = `Spend limit reached: this ${owner} may spend ${formatNanos(limit)} USD ${over} and has spent ${formatNanos(spent)}`;
     if (spent + maxCost <= limit) {
       const message = `${begin}; the rest is reserved for requests in flight. Please try again in 1s.`;
       return [{ isSpent: false, retryAfter: 1, message }];
     }
-    const retryAfter = Math.max(1, Math.ceil((ends - now) / 1_000));
-    const next = new Date(ends).toISOString().replace('.000Z', 'Z');
-    const message = `${begin}; this request may cost up to ${formatNanos(maxCost)}. The next ${name} begins at ${next}.`;
-    return [{ isSpent: true, retryAfter, message }];
+    const cost = `this request may cost up to ${formatNanos(maxCost)}`;
+    const end = ends[name];
+    if (end === undefined)
+      return [{ isSpent: true, retryAfter: Number.POSITIVE_INFINITY, message: `${begin}; ${cost}.` }];
+    const retryAfter = Math.max(1, Math.ceil((end - now) / 1_000));
+    const next = new Date(end).toISOString().replace('.000Z', 'Z');
+    return [{ isSpent: true, retryAfter, message: `${begin}; ${cost}. The next ${name} begins at ${next}.` }];
   });
 }

@@ -1,18 +1,19 @@
-/**
- * Admission without a database write: a replica leases part of a wallet and reserves the maximum cost of each call from it in memory.
- * All replicas together never admit more than the wallet holds. When the wallet is low, each call is leased for separately.
- * Reasons: docs/adr/0006-wallet-leases.md
- */
+/** Admission without a database write: a replica leases part of a wallet and reserves from it in memory. Reasons: docs/adr/0006-wallet-leases.md */
 import { ApiError, type Clock, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { balanceUnavailable, InsufficientBalance } from './insufficient-balance.ts';
-import type { LeaseNeed } from './lease-grant.ts';
-import type { LeaseStore, LeaseTake } from './lease-queries.ts';
+import type { LeaseNeed, LeaseStore, LeaseTake } from './lease-queries.ts';
 import { LeaseReturns } from './lease-returns.ts';
-import { createWalletState, free, type Reservation, type Waiter, type WalletState } from './wallet-state.ts';
+import {
+  balanceUnavailable,
+  free,
+  InsufficientBalance,
+  type Reservation,
+  type Waiter,
+  WalletState,
+} from './wallet-state.ts';
 import { WISH_MS, WISH_TURN_MS } from './wishes.ts';
 
 export interface WalletLeasesOptions {
@@ -26,11 +27,7 @@ export interface WalletLeasesOptions {
   readonly log: Log;
 }
 
-/**
- * A lease covers this many calls ahead, and what its wallet spent in the last minute. It is renewed when a quarter of the calls, or half of
- * the minute is left: that is what a user keeps while the database is away. One statement serves even more calls, because most use little
- * of their maximum.
- */
+/** Ahead, beside what the wallet spent in the last minute. Renewed at a quarter of the calls or half of the minute: what lasts without the database. */
 const CALLS_AHEAD = 32n;
 /** After a lease that was short of that. */
 const AHEAD_RETRY_MS = 1_000;
@@ -55,7 +52,6 @@ export class WalletLeases {
     this.#returns = new LeaseReturns(options);
   }
 
-  /** Nothing is leased or in use. */
   get isEmpty(): boolean {
     return this.#wallets.size === 0;
   }
@@ -131,10 +127,7 @@ export class WalletLeases {
     }
   }
 
-  /**
-   * Stops leasing and waits until every call has ended and no statement is running. Returns false when calls are still open after
-   * `timeoutMs`: their charges will be drawn from the leases, so the leases must stay.
-   */
+  /** Stops leasing and waits for calls and statements. False when calls are open after `timeoutMs`: their leases must stay. */
   async close(timeoutMs: number): Promise<boolean> {
     const closing = Promise.withResolvers<void>();
     this.#closing = closing;
@@ -244,10 +237,7 @@ export class WalletLeases {
     wallet.wish = undefined;
   }
 
-  /**
-   * Wishes for what the first waiting call lacks, until the wallet has it. Rejects calls once nobody can pay for them: when all other replicas
-   * have returned what they do not use, or have too little altogether.
-   */
+  /** Wishes for what the first waiting call lacks. Rejects calls once no replica can return enough for them. */
   async #wishForFirst(wallet: WalletState): Promise<void> {
     const { store, replica, clock } = this.#options;
     const { userId } = wallet;
@@ -308,14 +298,13 @@ export class WalletLeases {
   #walletOf(userId: string): WalletState {
     const known = this.#wallets.get(userId);
     if (known) return known;
-    const wallet = createWalletState(userId);
+    const wallet = new WalletState(userId);
     this.#wallets.set(userId, wallet);
     if (this.#wallets.size === 1) this.#options.onUse?.();
     return wallet;
   }
 }
 
-/** A wallet with less than this is low. */
 const fewCalls = (wallet: WalletState): Nanos => (wallet.typicalMaxCost * CALLS_AHEAD) / 4n;
 
 const pause = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => void clock.after(ms, resolve));

@@ -1,18 +1,11 @@
-/**
- * Wishes for money that replicas have leased and may not use. The database orders them, and says of each whether the money is there, may still
- * come, or cannot come: so it never depends on the speed of anybody who of several gets it, and one of them does.
- */
+/** Wishes for money that replicas have leased and may not use, in an order: of several, who gets it never depends on anybody's speed, and one of them does. */
 import type { Nanos } from '../../core/index.ts';
 import { type Db, prepare } from '../../platform/db/index.ts';
 import { SILENT_MS } from '../records/replica.ts';
 import { claimsBefore, IS_CURRENT } from '../wallets/claims.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
-/**
- * How long a call waits for the answers of other replicas. Each has to find the wish and to return money, which takes a live one less than half of
- * this even if every statement takes its whole limit (`callMs` in src/platform/db/pool.ts); a call that came while another one waited begins later. A dead
- * replica is not waited for once it has missed a heartbeat.
- */
+/** How long a call waits for other replicas: twice what a live one takes if each statement takes its limit (`callMs`). Dead ones are not waited for. */
 export const WISH_MS = 45_000;
 /** How often a replica checks whether others need what it has leased. */
 export const RETURN_WANTED_MS = 250;
@@ -41,17 +34,11 @@ export interface Outlook {
   readonly isPayable: boolean;
   /** Enough is there, also after the wishes before this one. */
   readonly isReady: boolean;
-  /** The wallet has no place for a further wish. */
   readonly isFull: boolean;
-  /** The newest wish of another owner. */
   readonly newest: bigint | undefined;
 }
 
-/**
- * Makes a wish or looks how it stands, and asks the live replicas that have not answered it to return what they do not use. Nothing is asked for
- * when their leases altogether are not enough. Wallet and leases are read as of one moment, before the lock: a lease that was taken in between
- * must not be missing in both.
- */
+/** Makes a wish or looks how it stands, and asks live replicas. Wallet and leases are read as of one moment: a lease taken in between must be in one. */
 export async function wish(db: Db, { userId, owner, nanos, unused = 0n, isNew }: WishInput): Promise<Outlook> {
   const [row] = await selectOutlook(db, [userId, owner, nanos, isNew, nanos - unused]);
   if (!row) throw unknownWallet(userId);

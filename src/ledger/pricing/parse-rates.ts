@@ -1,26 +1,21 @@
-/**
- * Rates of a price: nano-dollars per million tokens, or per piece, as the column `prices.rates` has them in decimal dollars.
- * A kind without a rate is billed as the kind that contains it.
- */
+/** Rates of a price: nano-dollars per million tokens or per piece. A kind without a rate is billed as the kind that contains it. */
 import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
 import type { Words } from '../../rules/index.ts';
-import { RATE_NAMES } from '../../schemas/index.ts';
+import { RATE_NAMES, VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 
 type FlatRate =
   | Words<'input cachedInput cachedAudioInput cachedImageInput cacheWrite cacheWriteLong audioInput imageInput'>
   | Words<'videoInput output reasoning audioOutput imageOutput videoOutput citation perSearch perFileSearch'>
   | Words<'perFetch perRequest perAudioHour'>;
-export interface Rates extends Readonly<Partial<Record<FlatRate, Nanos>>> {
+type VideoRateName = Words<'video videoWithVideoInput perVideoSecond perVideoSecondWithAudio perVideo'>;
+export interface Rates extends Readonly<Partial<Record<FlatRate, Nanos> & Record<VideoRateName, VideoRate>>> {
   /** By "size/quality", by "size", or by "*" for all others. */
   readonly perImage?: ReadonlyMap<string, Nanos>;
-  readonly video?: VideoRate;
-  readonly videoWithVideoInput?: VideoRate;
   /** The longest prompts first. A call with more input than `above` has these rates, which are complete. */
   readonly steps?: readonly RateStep[];
   /** Rates of service tiers, complete. Usage of any other tier has the rates above. */
   readonly tiers?: ReadonlyMap<string, Rates>;
 }
-/** One rate for all resolutions, or one per resolution. */
 export type VideoRate = Nanos | ReadonlyMap<string, Nanos>;
 
 export interface RateStep {
@@ -31,6 +26,7 @@ export interface RateStep {
 const memberOf = (name: string): string =>
   name === 'cache_write_1h' ? 'cacheWriteLong' : name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const MEMBERS = new Map(RATE_NAMES.map((name) => [name, memberOf(name)]));
+const VIDEO_MEMBERS = new Map(VIDEO_RATE_NAMES.map((name) => [name, memberOf(name)]));
 
 /** Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none. */
 export function parseRates(stored: unknown): Rates {
@@ -45,12 +41,11 @@ function parseFlat(stored: Readonly<Record<string, unknown>>): Rates {
   const rates: Record<string, Nanos | ReadonlyMap<string, Nanos>> = {};
   for (const [name, value] of Object.entries(stored)) {
     if (name === 'per_image') rates.perImage = parseTable(name, value);
-    else if (name === 'video') rates.video = parseAmountOrTable(name, value);
-    else if (name === 'video_with_video_input') rates.videoWithVideoInput = parseAmountOrTable(name, value);
     else {
-      const member = MEMBERS.get(name);
-      if (member === undefined) throw new Error(`rates.${name} is unknown`);
-      rates[member] = parseAmount(name, value);
+      const [member, video] = [MEMBERS.get(name), VIDEO_MEMBERS.get(name)];
+      if (video !== undefined) rates[video] = parseAmountOrTable(name, value);
+      else if (member !== undefined) rates[member] = parseAmount(name, value);
+      else throw new Error(`rates.${name} is unknown`);
     }
   }
   return rates;

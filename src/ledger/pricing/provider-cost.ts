@@ -1,11 +1,11 @@
 /** Provider costs: what recorded calls cost the operator, by the cost rates of their price and the multiplier of their account. */
 import { errorFields, type Log, type Nanos } from '../../core/index.ts';
 import { type Db, prepare } from '../../platform/db/index.ts';
+import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
 import { parseRates, type Rates } from './parse-rates.ts';
 import { costOf } from './rates.ts';
 
-/** What the cost of a call depends on. */
 export type CostedCall = Pick<UsageRecord, 'priceId' | 'accountId' | 'usage'>;
 
 /** Call -> its cost. The cost of an absent call is unknown. */
@@ -54,7 +54,7 @@ const selectMultipliers = prepare<{ id: string; cost_multiplier_ppm: bigint }>(
 function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined {
   try {
     const rates = parseRates(stored);
-    return rates.video === undefined && rates.videoWithVideoInput === undefined ? rates : undefined;
+    return VIDEO_RATE_NAMES.some((name) => name in (stored as object)) ? undefined : rates;
   } catch (error) {
     log.error('provider_cost.invalid', { price: String(priceId), ...errorFields(error) });
     return undefined;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { runs } from '../../../test/support/properties.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import { parseRates, type Rates } from './parse-rates.ts';
-import { costOf, maxCostOf, videoCostOf, videoRateOf } from './rates.ts';
+import { costOf, maxCostOf, videoCost, videoRateOf } from './rates.ts';
 
 const NONE: MeteredUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 const ONE = 1_000_000n;
@@ -159,7 +159,7 @@ test('videoRateOf() returns the rate of a resolution, or the one rate for all', 
   assert.equal(videoRateOf(rates, '4k', false), 9_000_000_000n);
   assert.equal(videoRateOf(rates, '720p', true), 4_300_000_000n);
   assert.equal(videoRateOf(parseRates({}), '720p', true), undefined);
-  assert.equal(videoCostOf(1_000_001, 7_000_000_000n, [ONE, ONE]), 7_000_007_000n);
+  assert.equal(videoCost(1_000_001, 7_000_000_000n, [ONE, ONE]).nanos, 7_000_007_000n);
 });
 
 // ---------------------------------------------------------------- properties

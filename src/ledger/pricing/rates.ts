@@ -1,9 +1,6 @@
-/**
- * The cost of usage, and the maximum cost of a request.
- * Exact integers with one rounding (up) at the end. Every token is billed once, at the rate of its most specific kind that has one.
- */
+/** Cost of usage, and maximum cost of a request: exact, rounded up once at the end. A token is billed once, at its most specific rate. */
 import type { ModelUsage, Nanos } from '../../core/index.ts';
-import type { Words } from '../../rules/index.ts';
+import type { PriceUnit, Words } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import type { RateStep, Rates } from './parse-rates.ts';
 
@@ -26,7 +23,6 @@ export interface Cost {
   readonly lines: readonly CostLine[];
   /** The length of the prompt above which the rates of the lines hold; undefined for the first step, and without steps. */
   readonly above?: bigint;
-  /** The service tier whose own rates the lines have. */
   readonly tier?: string;
 }
 
@@ -35,13 +31,9 @@ const MILLION = 1_000_000n;
 const TWO_MULTIPLIERS = MILLION ** 3n;
 const HOUR_S = 3_600n;
 
-/** The rates of a row of `prices`. */
 export type RatesOf = (price: string) => Rates | undefined;
 
-/**
- * Multipliers are parts per million: of the group, of the user. Invalid counts are billed as zero. Parts that other models used are billed at
- * their own rates.
- */
+/** Multipliers are parts per million: of the group, of the user. Invalid counts are zero. Parts of other models have their own rates. */
 export function costOf(
   usage: MeteredUsage,
   given: Rates,
@@ -65,7 +57,6 @@ export function costOf(
 
 const PARTS = ['input', 'cacheRead', 'cacheWrite', 'cacheWriteLong', 'inputImage', 'output', 'outputImage'] as const;
 
-/** The usage without the part of another model. */
 const without = (usage: MeteredUsage, part: ModelUsage): MeteredUsage => ({
   ...usage,
   ...Object.fromEntries(
@@ -84,12 +75,7 @@ function costOfOne(usage: MeteredUsage, given: Rates, multipliersPpm: readonly b
   addOutput(lines, usage, rates);
   addPieces(lines, usage, rates);
   const nanos = total(lines.all, multipliersPpm);
-  return {
-    nanos,
-    lines: lines.all,
-    ...(step && { above: step.above }),
-    ...(ofTier && tier !== undefined && { tier }),
-  };
+  return { nanos, lines: lines.all, ...(step && { above: step.above }), ...(ofTier && tier !== undefined && { tier }) };
 }
 
 /** By the longest prompt that the provider read, with its cached parts. */
@@ -107,7 +93,6 @@ class CostLines {
     if (count > 0n) this.all.push({ part, count, rate, femtoDollars: count * rate });
   }
 
-  /** Not billed without a rate. */
   pieces(part: CostPart, count: number | undefined, rate: Nanos | undefined): void {
     if (rate !== undefined) this.#add(part, whole(count), rate, 1n);
   }
@@ -219,18 +204,15 @@ function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[
   );
 }
 
-/** Facts about a request that are known before it is sent. */
 export interface RequestFacts {
   /** Maximum input tokens: text, media, stored turns and results of tools. */
   readonly maxInput: number;
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
-  /** Maximum uses of tools that are billed by piece. */
   readonly maxSearches?: number;
   /** False where the input, or the output, has certainly no audio. */
   readonly readsAudio?: boolean;
   readonly writesAudio?: boolean;
-  /** Requested images, by "size/quality". */
   readonly images?: Readonly<Record<string, number>>;
 }
 
@@ -282,20 +264,37 @@ function maxOutputCost({ maxOutput, writesAudio, images = {} }: RequestFacts, ra
   return larger(byToken, tokens * textRate + pieces * MILLION);
 }
 
+export interface VideoMeasure {
+  readonly unit: PriceUnit;
+  readonly hasAudio: boolean;
+}
+const BY_TOKENS: VideoMeasure = { unit: 'tokens', hasAudio: true };
+
 /** The rate of a video by its resolution. A resolution that is not in the table costs the highest rate. */
-export function videoRateOf(rates: Rates, resolution: string, hasVideoInput: boolean): Nanos | undefined {
-  const rate = (hasVideoInput ? rates.videoWithVideoInput : undefined) ?? rates.video;
+export function videoRateOf(
+  rates: Rates,
+  resolution: string,
+  hasVideoInput: boolean,
+  { unit, hasAudio }: VideoMeasure = BY_TOKENS,
+): Nanos | undefined {
+  const rate = {
+    tokens: () => (hasVideoInput ? rates.videoWithVideoInput : undefined) ?? rates.video,
+    seconds: () => (hasAudio ? rates.perVideoSecondWithAudio : undefined) ?? rates.perVideoSecond,
+    videos: () => rates.perVideo,
+  }[unit]();
   return rate === undefined || typeof rate === 'bigint' ? rate : (rate.get(resolution) ?? highest([...rate.values()]));
 }
 
-/** `rate` is per million tokens. */
-export const videoCostOf = (tokens: number, rate: Nanos, multipliersPpm: readonly bigint[]): Nanos =>
-  videoCost(tokens, rate, multipliersPpm).nanos;
-
-/** The same with its one line. */
-export function videoCost(tokens: number, rate: Nanos, multipliersPpm: readonly bigint[]): Cost {
-  const count = whole(tokens);
-  const lines: CostLine[] = [{ part: 'video', count, rate, femtoDollars: count * rate }];
+/** `rate` is per million tokens, per second or per video. */
+export function videoCost(
+  counted: number,
+  rate: Nanos,
+  multipliersPpm: readonly bigint[],
+  unit: PriceUnit = 'tokens',
+): Cost {
+  const count = whole(counted);
+  const femtoDollars = count * rate * (unit === 'tokens' ? 1n : MILLION);
+  const lines: CostLine[] = [{ part: 'video', count, rate, femtoDollars }];
   return { nanos: total(lines, multipliersPpm), lines };
 }
 

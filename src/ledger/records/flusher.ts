@@ -6,14 +6,12 @@ import type { Journal } from './journal.ts';
 import type { LeaseState, UsageWriter } from './usage-writer.ts';
 
 export interface FlusherOptions {
-  /** From one flush to the next under load. */
   readonly intervalMs?: number | undefined;
   readonly writer: Pick<UsageWriter, 'write'>;
   readonly journal: Journal;
   readonly replica: { readonly id: string };
   readonly clock: Clock;
   readonly log: Log;
-  /** These records are in the database now; `leases` are the leases after their charges. */
   readonly onFlushed: (records: readonly UsageRecord[], leases: readonly LeaseState[]) => void;
   /** Called once when several flushes in a row have failed, and once when a flush succeeds again. */
   readonly onFailing?: (failures: number, fault: string) => void;
@@ -42,7 +40,6 @@ export class Flusher {
   #queue: Promise<void> = Promise.resolve();
   #failures = 0;
   #isSoon = false;
-  /** When the last flush began. */
   #startedAt = Number.NEGATIVE_INFINITY;
   #isStopped = false;
 
@@ -64,7 +61,6 @@ export class Flusher {
     this.#schedule();
   }
 
-  /** Number of failed flushes in a row. */
   get failures(): number {
     return this.#failures;
   }
@@ -135,7 +131,6 @@ export class Flusher {
     return turn;
   }
 
-  /** Returns whether it left records because of their many wallets. */
   async #flushBatch(): Promise<boolean> {
     const { journal, writer, replica, onFlushed } = this.#options;
     const { records, isCut } = await this.#readBatch();

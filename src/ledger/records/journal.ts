@@ -1,7 +1,4 @@
-/**
- * The usage journal of one process: records are on disk before the response ends, and leave it once they are in the database.
- * Records appended in one turn of the event loop are written together, in parts if it is a long one. A written record survives a crash of the process.
- */
+/** The usage journal of one process: records are on disk, written together, before the response ends, and leave it once they are in the database. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
@@ -24,7 +21,6 @@ interface Segment {
   readonly path: string;
   readonly file: SegmentFile;
   bytes: number;
-  /** Records in it that are not in the database yet. */
   pending: number;
 }
 
@@ -45,13 +41,9 @@ export class Journal {
   readonly #options: JournalOptions;
   readonly #segmentBytes: number;
   #dir: string;
-  /**
-   * Everything that is not in the database, oldest first; the first `#head` entries are flushed already. Kept as text: the garbage
-   * collector moves records that live this long twice, and a string is one object where a record is ten.
-   */
+  /** What is not in the database, oldest first; the first `#head` are flushed. As text: one object for the garbage collector, where a record is ten. */
   #texts: string[] = [];
   #head = 0;
-  /** Texts before this index are written. */
   #written = 0;
   /** Segments with written records, oldest first; the last one may be the open one. */
   #segments: Segment[] = [];
@@ -59,7 +51,6 @@ export class Journal {
   #number = 0;
   /** The next write, for all records appended since the last one. */
   #next: WriteCycle | undefined;
-  /** Written, and waiting for fdatasync. */
   #syncing: WriteCycle | undefined;
   #bytes = 0;
   #onPending: (pending: number) => void = () => {};
@@ -95,12 +86,10 @@ export class Journal {
     this.#onPending = listener;
   }
 
-  /** The last write failed, so some records are in memory only. */
   get isFailing(): boolean {
     return this.#isFailing;
   }
 
-  /** Number of records that are not in the database yet. */
   get pending(): number {
     return this.#texts.length - this.#head;
   }
@@ -208,7 +197,6 @@ export class Journal {
     this.#options.clock.after(RETRY_MS, () => this.#scheduleWrite());
   }
 
-  /** Writes all records that are not on disk yet, with one call. */
   #writePending(): Segment | undefined {
     const batch = this.#texts.slice(this.#written);
     // With nothing left to write the journal counts as healthy; the next record shows whether the disk has recovered.

@@ -1,17 +1,7 @@
-/**
- * Recovery of journals that dead processes left. A process claims a folder by renaming it, writes its records to the database, returns
- * the leases, then removes the folder. Every step may be repeated, so a crash in between leaves it to the next process.
- */
+/** Recovery of journals of dead processes: claims a folder by renaming it, writes its records, returns the leases, removes it. Each step may be repeated. */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import {
-  type Clock,
-  errorFields,
-  isProcessDead,
-  type Log,
-  ownIdentity,
-  type ProcessIdentity,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { BATCH_ROWS } from './flusher.ts';
@@ -22,13 +12,11 @@ import type { UsageWriter } from './usage-writer.ts';
 export interface RecoverOptions {
   readonly db: Db;
   readonly writer: UsageWriter;
-  /** Holds one folder per process. */
   readonly journalsDir: string;
   readonly selfId: string;
-  /** Id of the database's ledger. */
   readonly ledgerId: string;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly clock: core.Clock;
+  readonly log: core.Log;
 }
 
 const OWNER_FILE = 'owner.json';
@@ -40,12 +28,12 @@ const FOLDER = /^(rep_[0-9A-Za-z]+)(?:~(rep_[0-9A-Za-z]+))?$/;
 export async function createReplicaFolder(journalsDir: string, id: string, ledgerId: string): Promise<string> {
   const dir = join(journalsDir, id);
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  const owner: Owner = { ...ownIdentity(), ledger: ledgerId };
+  const owner: Owner = { ...core.ownIdentity(), ledger: ledgerId };
   await writeFile(join(dir, OWNER_FILE), JSON.stringify(owner));
   return dir;
 }
 
-interface Owner extends ProcessIdentity {
+interface Owner extends core.ProcessIdentity {
   readonly ledger: string;
 }
 
@@ -70,13 +58,12 @@ export async function recoverDead(options: RecoverOptions): Promise<string[]> {
       log.info('journal.recovered', { replica: id, records });
       recovered.push(id);
     } catch (error) {
-      log.error('journal.recovery_failed', { replica: id, ...errorFields(error) });
+      log.error('journal.recovery_failed', { replica: id, ...core.errorFields(error) });
     }
   }
   return recovered;
 }
 
-/** Whether the process that owns the folder now, its creator or its claimer, is dead. */
 async function isDead(
   { db, journalsDir, clock }: RecoverOptions,
   dir: string,
@@ -86,7 +73,7 @@ async function isDead(
   const owner = await readOwner(claimedBy === undefined ? dir : join(journalsDir, claimedBy));
   // A claimer without a folder has closed cleanly or was itself recovered.
   if (!owner && claimedBy !== undefined) return true;
-  const isGone = owner && isProcessDead(owner);
+  const isGone = owner && core.isProcessDead(owner);
   if (isGone !== undefined) return isGone;
   const isFenced = await fenceIfStale(db, claimedBy ?? id);
   if (isFenced !== undefined) return isFenced;

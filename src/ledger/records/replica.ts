@@ -1,7 +1,4 @@
-/**
- * Replicas: the processes that admit calls. Each keeps a row with a heartbeat, by which the others see that it is alive.
- * A replica whose heartbeat stops is fenced: it must continue under a new id, without its old leases and journal folder.
- */
+/** Replicas: the processes that admit calls. One whose heartbeat stops is fenced: it must continue under a new id, without its leases and journal folder. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
@@ -18,10 +15,8 @@ export const SILENT_MS = 18_000;
 
 export const newReplicaId = (): string => `rep_${base62(randomBytes(16))}`;
 
-/** Records of this process that are not in the database yet. */
 export interface Backlog {
   readonly pending: number;
-  /** Time of the oldest one. */
   readonly since: number | undefined;
 }
 
@@ -34,7 +29,6 @@ export interface ReplicaOptions {
   readonly onFenced: (oldId: string) => Promise<void>;
 }
 
-/** The row of this process. */
 export class Replica {
   readonly #options: ReplicaOptions;
   #id: string;
@@ -98,10 +92,7 @@ export class Replica {
   }
 }
 
-/**
- * Fences a replica whose heartbeat is older than its lifetime; it cannot come back under this id. Returns whether it is fenced, or
- * undefined when the database has no such replica.
- */
+/** Fences a replica whose heartbeat is too old; it cannot come back under this id. Undefined when the database has no such replica. */
 export async function fenceIfStale(db: Db, id: string): Promise<boolean | undefined> {
   const { rows } = await sql<{ fenced: boolean }>`
     update replicas set fenced = fenced or seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond'
@@ -121,9 +112,8 @@ export async function staleReplicas(db: Db): Promise<StaleReplica[]> {
   const { rows } = await sql<StaleReplica>`
     select r.id, r.host, r.seen_at as "seenAt",
       coalesce((select sum(l.nanos) from leases l where l.replica_id = r.id), 0)::bigint as leased
-    from replicas r where r.seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond' order by r.seen_at`.execute(
-    db,
-  );
+    from replicas r where r.seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond'
+    order by r.seen_at`.execute(db);
   return rows;
 }
 

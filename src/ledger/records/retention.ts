@@ -1,7 +1,4 @@
-/**
- * Retention of single usage records: whole months are removed after a while; roll-ups and entries stay forever.
- * Never removes a month of which a journal may still hold a record: without its row, a repeated record would be charged twice.
- */
+/** Retention of usage records: whole months; sums stay. Never a month of which a journal may hold a record: it would be charged twice. */
 import { sql } from 'kysely';
 import { connect, type Database, type Db, deleteBatch } from '../../platform/db/index.ts';
 import { REPLICA_LIFETIME_MS } from './replica.ts';
@@ -19,7 +16,6 @@ const LOCK_MS = 2_000;
 /** Advisory lock: one process at a time removes months. "mont" in ASCII. */
 const LOCK = 0x6d6f6e74;
 
-/** Returns the number of removed months. */
 export async function removeOldMonths(database: Database, { months, now }: RetentionOptions): Promise<number> {
   if (months === 0) return 0;
   const today = new Date(now);

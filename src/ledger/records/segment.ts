@@ -6,10 +6,7 @@ import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { decodeRecord, type UsageRecord } from '../usage-record.ts';
 
-/**
- * An open segment file. Writes are synchronous: the kernel copies a few hundred bytes to its cache in microseconds, and handing them
- * to another thread costs several times that.
- */
+/** An open segment file. Synchronous: the kernel copies a few hundred bytes in microseconds, and a thread costs several times that. */
 export interface SegmentFile {
   /** Writes the bytes from `offset` on and returns how many of them were written. */
   write(bytes: Uint8Array, offset: number): number;
@@ -33,7 +30,6 @@ export function openForAppend(path: string): SegmentFile {
 export const segmentName = (number: number): string => `${String(number).padStart(8, '0')}.log`;
 const SEGMENT_NAME = /^\d{8}\.log$/;
 
-/** Lists the segments of a folder, oldest first. */
 export async function listSegments(dir: string): Promise<string[]> {
   const names = (await readdir(dir)).filter((name) => SEGMENT_NAME.test(name)).sort();
   return names.map((name) => join(dir, name));
@@ -65,7 +61,6 @@ const NEWLINE = 10;
 const HEADER = /^([0-9a-f]{8}) ([0-9a-f]{8}) $/;
 const HEADER_BYTES = 18;
 
-/** A frame: length and checksum in hexadecimal, the text, a line break. */
 export const frameOf = (text: string): string => `${hex(Buffer.byteLength(text))} ${hex(crc32(text))} ${text}\n`;
 
 function readFrame(line: Buffer): UsageRecord | undefined {

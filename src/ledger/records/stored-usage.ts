@@ -1,5 +1,7 @@
-/** The usage of a record or a line of the request log as its row holds it: the column `usage` has only what the columns of tokens do not say. */
-import type { Row } from '../../platform/db/index.ts';
+/** Usage records as their rows hold them, and how those of a request are found. */
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { requestIdTime } from '../../core/index.ts';
+import type { Db, Row, Rows } from '../../platform/db/index.ts';
 import { words } from '../../rules/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
@@ -26,4 +28,30 @@ export function unpackUsage(row: UsageColumns): MeteredUsage {
   if (packed.input !== undefined || packed.output !== undefined || input + output === 0) return packed as MeteredUsage;
   const [cacheRead, cacheWrite] = [Number(row.cached_input_tokens), Number(row.cache_write_tokens)];
   return { input, cacheRead, cacheWrite, output, ...packed };
+}
+
+/** What `is_within_minute` accepts, which rounds to seconds. */
+const NEAR_SECONDS = { before: 2, after: 62 };
+
+export const isOfRequest = (id: string): RawBuilder<boolean> =>
+  sql`request_id = ${id} and (not is_within_minute(at, request_id)
+    or at between ${near(id, -NEAR_SECONDS.before)} and ${near(id, NEAR_SECONDS.after)})`;
+
+const near = (id: string, seconds: number): RawBuilder<unknown> =>
+  sql`to_timestamp(${(requestIdTime(id) ?? 0) / 1_000 + seconds}::float8)`;
+
+/** The record of a request of this key. One part for each index: one condition would read a large user by the index of all times. */
+export async function recordOfRequest(
+  db: Db,
+  { id, userId, keyId }: { readonly id: string; readonly userId: string; readonly keyId: string },
+): Promise<Selectable<Rows['usage_records']> | undefined> {
+  const own = sql`request_id = ${id} and user_id = ${userId} and key_id = ${keyId}`;
+  const { rows } = await sql<Selectable<Rows['usage_records']>>`
+    (select * from usage_records
+     where ${own} and at between ${near(id, -NEAR_SECONDS.before)} and ${near(id, NEAR_SECONDS.after)} limit 1)
+    union all
+    (select * from usage_records
+     where ${own} and not is_within_minute(at, request_id) and at > ${near(id, NEAR_SECONDS.after)} limit 1)
+    limit 1`.execute(db);
+  return rows[0];
 }

@@ -1,20 +1,7 @@
-/**
- * Writes usage records to the database: usage rows, daily roll-ups and one charge per wallet, in one transaction.
- * Idempotent by record id, so any part of a journal may be written again. Invalid records are quarantined and never charged.
- */
+/** Writes usage records, daily roll-ups and one charge per wallet in one transaction. Idempotent by record id; invalid records are never charged. */
 import { type CompiledQuery, sql } from 'kysely';
 import { errorFields, type Log } from '../../core/index.ts';
-import {
-  type CopiedValue,
-  commitWith,
-  copyEncoded,
-  type Db,
-  type EncodedRows,
-  encodeRows,
-  prepare,
-  type Rows,
-  type Tx,
-} from '../../platform/db/index.ts';
+import * as database from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, encodeRecord, storableText, type UsageRecord } from '../usage-record.ts';
@@ -30,22 +17,18 @@ export interface LeaseState {
 }
 
 export class UsageWriter {
-  readonly #db: Db;
+  readonly #db: database.Db;
   readonly #log: Log;
   readonly #months = new Set<string>();
 
-  /** Called with what a transaction has recorded. */
   onRecorded: (records: readonly UsageRecord[], costs: ProviderCosts) => void = () => {};
 
-  constructor({ db, log }: { db: Db; log: Log }) {
+  constructor({ db, log }: { db: database.Db; log: Log }) {
     this.#db = db;
     this.#log = log;
   }
 
-  /**
-   * Records and charges the records that are new. Charges draw on the leases of `replicaId` first; returns those leases. Throws when the
-   * database cannot be used.
-   */
+  /** Records and charges what is new, from the leases of `replicaId` first; returns those. Throws when the database cannot be used. */
   async write(replicaId: string, records: readonly UsageRecord[]): Promise<LeaseState[]> {
     const valid = records.filter(({ invalid }) => invalid === undefined);
     const leases = await this.#writeOrSplit(replicaId, valid);
@@ -86,7 +69,7 @@ export class UsageWriter {
     for (const first of monthsOf(records)) await this.#createMonth(first);
     crashPoint('flush.begun');
     const costs = await providerCosts(this.#db, records, this.#log);
-    const rows = await encodeRows(records, (record) => rowOf(record, costs.get(record)));
+    const rows = await database.encodeRows(records, (record) => rowOf(record, costs.get(record)));
     const write = (isRepeated: boolean) => recordAndCharge(this.#db, { replicaId, records, costs, rows, isRepeated });
     // Only a batch that is written again has records that exist, and looking for them costs every row.
     const { leases, unknownUsers } = await write(false).catch((error: unknown) => {
@@ -115,12 +98,9 @@ export class UsageWriter {
   }
 }
 
-/**
- * Records without charging, for work that a hold pays for; call it in the transaction that settles the hold. The caller passes the
- * provider's costs if it knows them. Not for records of a journal: those are charged when they are written.
- */
+/** Records without charging, in the transaction that settles the hold which pays for it. Not for records of a journal. */
 export async function recordUsage(
-  tx: Tx,
+  tx: database.Tx,
   records: readonly UsageRecord[],
   costs: ProviderCosts = new Map(),
 ): Promise<void> {
@@ -128,30 +108,26 @@ export async function recordUsage(
   await reopen(tx, [daysOf(records)]);
   const known = await findKnown(tx, records, true);
   const fresh = records.filter(({ id }) => !known.ids.has(id) && known.ids.add(id));
-  const rows = await encodeRows(fresh, (record) => rowOf(record, costs.get(record)));
+  const rows = await database.encodeRows(fresh, (record) => rowOf(record, costs.get(record)));
   const sums = await insertRecords(tx, fresh, { costs, rows });
   await growDays(tx, [sums]);
 }
 
 interface EncodedRecords {
   readonly costs: ProviderCosts;
-  readonly rows: EncodedRows<UsageRecord>;
+  readonly rows: database.EncodedRows<UsageRecord>;
 }
 
 interface Batch extends EncodedRecords {
   readonly replicaId: string;
   readonly records: readonly UsageRecord[];
-  /** Some of the records may exist already. */
   readonly isRepeated: boolean;
 }
 
-/**
- * The wallets are locked last, by statements that leave together with the commit: calls that need a further lease wait for this lock. They wait
- * neither for the rows of the batch, which take many times as long, nor for the disk, nor for this process.
- */
-async function recordAndCharge(db: Db, { replicaId, records, isRepeated, ...encoded }: Batch) {
+/** The wallets are locked last, with the commit: calls that need a further lease wait for this lock, not for the rows of the batch or this process. */
+async function recordAndCharge(db: database.Db, { replicaId, records, isRepeated, ...encoded }: Batch) {
   let unknownUsers: readonly UsageRecord[] = [];
-  const results = await commitWith(db, async (tx) => {
+  const results = await database.commitWith(db, async (tx) => {
     const known = await findKnown(tx, records, isRepeated);
     unknownUsers = records.filter(({ userId }) => !known.users.has(userId));
     const owned = records.filter(({ userId }) => known.users.has(userId));
@@ -164,11 +140,8 @@ async function recordAndCharge(db: Db, { replicaId, records, isRepeated, ...enco
   return { leases: (results.at(-1) ?? []) as LeaseState[], unknownUsers };
 }
 
-/**
- * The users that exist, and the records that are recorded or quarantined already: an operator decides on quarantined ones. Recorded ones are
- * looked for only in a batch that may be repeated.
- */
-async function findKnown(tx: Db, records: readonly UsageRecord[], isRepeated: boolean) {
+/** The users that exist, and records that are recorded (only if the batch may be repeated) or quarantined, on which an operator decides. */
+async function findKnown(tx: database.Db, records: readonly UsageRecord[], isRepeated: boolean) {
   const users = [...new Set(records.map(({ userId }) => userId))];
   const ids = records.map(({ id }) => id);
   const rows = await selectKnown(tx, [users, ids]);
@@ -177,14 +150,13 @@ async function findKnown(tx: Db, records: readonly UsageRecord[], isRepeated: bo
   const times = records.map(({ at }) => at);
   const { rows: recorded } = await sql<{ id: string }>`
     select id from usage_records
-    where at between ${new Date(Math.min(...times))} and ${new Date(Math.max(...times))} and id = any(${ids})`.execute(
-    tx,
-  );
+    where at between ${new Date(Math.min(...times))} and ${new Date(Math.max(...times))}
+    and id = any(${ids})`.execute(tx);
   for (const { id } of recorded) known.ids.add(id);
   return known;
 }
 
-const selectKnown = prepare<{ id: string | null; user_id: string | null }>(
+const selectKnown = database.prepare<{ id: string | null; user_id: string | null }>(
   'usage_known',
   `select null as id, user_id from wallets where user_id = any($1)
    union all select id, null from usage_quarantine where id = any($2)`,
@@ -192,18 +164,15 @@ const selectKnown = prepare<{ id: string | null; user_id: string | null }>(
 
 /** Fails when a record exists. Returns what the roll-ups and charges grow by, as JSON. */
 async function insertRecords(
-  tx: Db,
+  tx: database.Db,
   records: readonly UsageRecord[],
   { costs, rows }: EncodedRecords,
 ): Promise<string> {
-  await copyEncoded(tx, 'usage_records', records, rows);
+  await database.copyEncoded(tx, 'usage_records', records, rows);
   return JSON.stringify(dailySums(records, costs));
 }
 
-/**
- * Charges one entry per wallet. The part that the lease does not cover is charged too, as a separate `overdraft` entry. The last statement
- * returns the leases; it is not one with the first, because its snapshot must show the leases as they are once the wallets are locked.
- */
+/** One entry per wallet, and an `overdraft` for what the lease does not cover. The last statement is apart: its snapshot must show the locked leases. */
 function chargeUsage(replicaId: string, records: readonly UsageRecord[], sums: string): readonly CompiledQuery[] {
   // Wallets are never removed, so all that were found are locked.
   const users = [...new Set(records.map(({ userId }) => userId))];
@@ -216,7 +185,7 @@ const daysOf = (records: readonly UsageRecord[]): readonly string[] =>
     .map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10));
 
 /** Days that were summed for reports are summed again with the new records. */
-const reopen = prepare('usage_reopen', 'select reopen_usage_days($1::date[])');
+const reopen = database.prepare('usage_reopen', 'select reopen_usage_days($1::date[])');
 
 const DAY_MS = 86_400_000;
 
@@ -237,16 +206,15 @@ const GROW_DAYS = `
     on conflict (${DAILY_NAMES.join(', ')}) do update set
       ${DAILY_SUMS.map((name) => `${name} = d.${name} + excluded.${name}`).join(', ')})`;
 
-const growDays = prepare('usage_days', `${GROW_DAYS} select 1`);
+const growDays = database.prepare('usage_days', `${GROW_DAYS} select 1`);
 
 /** Locked in the order of ids, so that replicas that charge the same users do not deadlock. */
-const lockWallets = prepare(
+const lockWallets = database.prepare(
   'usage_lock',
   'select user_id from wallets where user_id = any($1) order by user_id for no key update',
 );
 
-/** Of the sums for the users of a replica. */
-const chargeSums = prepare<LeaseState>(
+const chargeSums = database.prepare<LeaseState>(
   'usage_charge',
   `${GROW_DAYS},
   spent as (
@@ -293,7 +261,7 @@ const rowOf = (record: UsageRecord, cost: bigint | undefined) => {
     price_id: record.priceId,
     estimated: record.estimated,
     cost_nanos: cost,
-  } satisfies Partial<Record<keyof Rows['usage_records'], CopiedValue>>;
+  } satisfies Partial<Record<keyof database.Rows['usage_records'], database.CopiedValue>>;
 };
 
 /** The first days of the months of the records. A batch is nearly always in one month, so dates are computed only on a change. */

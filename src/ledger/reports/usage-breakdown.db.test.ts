@@ -9,7 +9,6 @@ import { silentLog } from '../../core/index.ts';
 import { connect, type Db } from '../../platform/db/index.ts';
 import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
 import { recordResolved } from '../records/resolved-record.ts';
-import { sumOldDays } from '../records/usage-totals.ts';
 import { recordUsage, UsageWriter } from '../records/usage-writer.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import {
@@ -19,7 +18,7 @@ import {
   SORTED_MEASURES,
   type SortedMeasure,
 } from './usage-breakdown.ts';
-import { sumOldMonths } from './usage-months.ts';
+import { sumOldDays, sumOldMonths } from './usage-months.ts';
 import { DIMENSION_COLUMNS } from './usage-sums.ts';
 
 const DAY_MS = 86_400_000;

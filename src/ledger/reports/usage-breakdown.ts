@@ -2,12 +2,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
+import { words } from '../../rules/index.ts';
 import type { Dimension, OperatorMeasures, UserMeasures } from '../../schemas/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 import { DIMENSION_COLUMNS, isDaily, sumsOf } from './usage-sums.ts';
 
 export interface BreakdownQuery {
-  /** UTC days, both included. */
   readonly start: string;
   readonly end: string;
   readonly by: readonly Dimension[];
@@ -48,10 +48,7 @@ export function breakdownQuery(query: BreakdownQuery): RawBuilder<BreakdownRow> 
   return pageOfGroups(query, limit);
 }
 
-/**
- * Groups and order name plain columns: PostgreSQL then reads the first rows of a page from an index, instead of sorting the whole
- * period.
- */
+/** Groups and order name plain columns, so that PostgreSQL reads a page from an index instead of sorting the whole period. */
 function allRows({ start, end, by, only, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
   const columns = by.map((name) => columnOf('sums', name));
   return sql<BreakdownRow>`
@@ -141,17 +138,15 @@ export const readBreakdown = async (db: Db, query: BreakdownQuery): Promise<read
 
 type Measure = (row: BreakdownRow) => string | number | null;
 
+const COUNTED = words(
+  'requests input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens audio_tokens',
+  'image_tokens searches images',
+);
 const COUNTS = {
-  requests: (row) => Number(row.requests),
-  input_tokens: (row) => Number(row.input_tokens),
-  cached_input_tokens: (row) => Number(row.cached_input_tokens),
-  cache_write_tokens: (row) => Number(row.cache_write_tokens),
-  output_tokens: (row) => Number(row.output_tokens),
-  reasoning_tokens: (row) => Number(row.reasoning_tokens),
-  audio_tokens: (row) => Number(row.audio_tokens),
-  image_tokens: (row) => Number(row.image_tokens),
-  searches: (row) => Number(row.searches),
-  images: (row) => Number(row.images),
+  ...(Object.fromEntries(COUNTED.map((name): [string, Measure] => [name, (row) => Number(row[name])])) as Record<
+    (typeof COUNTED)[number],
+    Measure
+  >),
   estimated_requests: (row) => Number(row.estimated),
 } as const satisfies Record<string, Measure>;
 
@@ -159,7 +154,6 @@ const COUNTS = {
 const MEASURES = {
   operator: {
     ...COUNTS,
-    /** Charged to users. */
     revenue: (row) => formatNanos(row.nanos),
     /** Charged by providers; null when the cost of any request is unknown. */
     cost: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.cost_nanos)),

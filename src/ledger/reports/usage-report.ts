@@ -1,40 +1,18 @@
 /** Usage and balance reports for callers and operators. Reads roll-ups and wallets only, never single records. */
 import { sql } from 'kysely';
-import {
-  failAt,
-  formatNanos,
-  type LimitedKey,
-  type Limits,
-  type Nanos,
-  type StoredLimits,
-  showLimits,
-} from '../../core/index.ts';
-import {
-  countRows,
-  type Db,
-  likePattern,
-  orderBy,
-  type RowOrder,
-  type SortedRow,
-  sortedQuery,
-} from '../../platform/db/index.ts';
-import { words } from '../../rules/index.ts';
+import * as core from '../../core/index.ts';
+import * as database from '../../platform/db/index.ts';
+import { type Words, words } from '../../rules/index.ts';
 import type * as schemas from '../../schemas/index.ts';
-import { readSpent } from '../admission/spend-limits.ts';
+import { hasSpendLimit, lifeSpending, readSpent, type SpentRow } from '../admission/spend-limits.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
-export interface PeriodQuery {
-  readonly start_date?: string | undefined;
-  readonly end_date?: string | undefined;
-  readonly timezone?: string | undefined;
-}
+export type PeriodQuery = { readonly [K in Words<'start_date end_date timezone'>]?: string | undefined };
 
 const MAX_DAYS = 92;
-/** The default period: the last 30 days, today included. */
 const DEFAULT_DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** Validates the dates of a query and fills in defaults. */
 export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): schemas.UsagePeriod {
   const timezone = query.timezone ?? 'UTC';
   const dateIn = dateReader(timezone);
@@ -43,18 +21,18 @@ export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): s
   const today = dayOf('today', dateIn(now));
   const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * DAY_MS)));
   const first = start ?? last - (DEFAULT_DAYS - 1) * DAY_MS;
-  if (first > last) throw failAt('invalid_request', 'start_date', 'must not be after end_date.');
+  if (first > last) throw core.failAt('invalid_request', 'start_date', 'must not be after end_date.');
   if (last - first >= maxDays * DAY_MS)
-    throw failAt('invalid_request', 'start_date', `the period must have at most ${maxDays} days.`);
+    throw core.failAt('invalid_request', 'start_date', `the period must have at most ${maxDays} days.`);
   return { start: textOf(first), end: textOf(last), timezone };
 }
 
-/**
- * Roll-ups are per UTC day and are not split. With another timezone, a UTC day is reported under the local date at its noon, which holds
- * most of it: the same date from UTC-12 to UTC+11:59, the next one from UTC+12 on. The totals of a period are exact for UTC. Elsewhere
- * the period is shifted from local midnight by the offset of the zone.
- */
-export async function usageReport(db: Db, userId: string, period: schemas.UsagePeriod): Promise<schemas.UsageReport> {
+/** A UTC day is reported under the local date at its noon. Totals are exact for UTC; elsewhere the period is shifted from midnight by the offset of the zone. */
+export async function usageReport(
+  db: database.Db,
+  userId: string,
+  period: schemas.UsagePeriod,
+): Promise<schemas.UsageReport> {
   const dateIn = dateReader(period.timezone);
   const days = new Map<string, string>();
   for (let at = dayOf('start', period.start) - DAY_MS; at <= dayOf('end', period.end); at += DAY_MS) {
@@ -71,11 +49,8 @@ export async function usageReport(db: Db, userId: string, period: schemas.UsageP
   };
 }
 
-/**
- * `held` does not include leases of replicas, because the user can spend them. A charge that is still in a journal shows up within a
- * second.
- */
-export async function balanceReport(db: Db, userId: string): Promise<schemas.BalanceReport> {
+/** `held` is without leases of replicas, because the user can spend them. A charge in a journal shows up within a second. */
+export async function balanceReport(db: database.Db, userId: string): Promise<schemas.BalanceReport> {
   const wallet = await db
     .selectFrom('wallets as w')
     .select(['w.credits', 'w.debits'])
@@ -87,41 +62,45 @@ export async function balanceReport(db: Db, userId: string): Promise<schemas.Bal
     .where('w.user_id', '=', userId)
     .executeTakeFirst();
   if (!wallet) throw unknownWallet(userId);
-  return { available: formatNanos(wallet.credits - wallet.debits - wallet.held), held: formatNanos(wallet.held) };
+  return {
+    available: core.formatNanos(wallet.credits - wallet.debits - wallet.held),
+    held: core.formatNanos(wallet.held),
+  };
 }
 
 /** The limits of the key; under `user`, those that all keys of the user share. */
 export async function limitsReport(
-  db: Db,
-  { id, spendId = id, userId, limits, userLimits }: LimitedKey,
+  db: database.Db,
+  { id, spendId = id, userId, limits, userLimits }: core.LimitedKey,
   now: number,
 ): Promise<schemas.LimitsReport & { readonly user?: schemas.LimitsReport }> {
-  const hasSpendLimit = [limits, userLimits].some(
-    (one) => one?.spendDay !== undefined || one?.spendMonth !== undefined,
-  );
-  const rows = hasSpendLimit ? await readSpent(db, [userId], now) : [];
-  const report = (scope: Limits | undefined, spent: typeof rows): schemas.LimitsReport => ({
-    ...showLimits(scope),
-    ...(scope?.spendDay !== undefined && { spent_day: formatNanos(spent.reduce((sum, { day }) => sum + day, 0n)) }),
+  const isLimited = [limits, userLimits].some((one) => one && hasSpendLimit(one));
+  const rows = isLimited ? await readSpent(db, [userId], now) : [];
+  const report = (scope: core.Limits | undefined, spent: typeof rows): schemas.LimitsReport => ({
+    ...core.showLimits(scope),
+    ...(scope?.spendDay !== undefined && {
+      spent_day: core.formatNanos(spent.reduce((sum, { day }) => sum + day, 0n)),
+    }),
     ...(scope?.spendMonth !== undefined && {
-      spent_month: formatNanos(spent.reduce((sum, { month }) => sum + month, 0n)),
+      spent_month: core.formatNanos(spent.reduce((sum, { month }) => sum + month, 0n)),
     }),
   });
   const keyReport = report(
     limits,
     rows.filter((row) => row.spendId === spendId),
   );
-  return { ...keyReport, ...(userLimits && { user: report(userLimits, rows) }) };
+  const total = limits?.spendTotal !== undefined && {
+    spent_total: core.formatNanos(await lifeSpending(db, { id: spendId, userId }, now)),
+  };
+  return { ...keyReport, ...total, ...(userLimits && { user: report(userLimits, rows) }) };
 }
 
 export interface WalletQuery {
   readonly user?: string | undefined;
-  /** Only wallets with less than this available. */
-  readonly below?: Nanos | undefined;
+  readonly below?: core.Nanos | undefined;
   /** Only users who have used at least this share of a spend limit. */
   readonly used?: number | undefined;
-  /** By user without one. */
-  readonly order?: RowOrder | undefined;
+  readonly order?: database.RowOrder | undefined;
   /** The value and the user of the last wallet of the previous page. */
   readonly after?: readonly string[] | undefined;
   readonly limit: number;
@@ -130,12 +109,12 @@ export interface WalletQuery {
 }
 
 interface WalletPage {
-  readonly rows: SortedRow<{ report: schemas.WalletReport }>[];
+  readonly rows: database.SortedRow<{ report: schemas.WalletReport }>[];
   readonly count: number | null;
 }
 
 /** For operators: `available` and `held` are the values that users see. What was spent is read for the wallets of the page only. */
-export async function walletReports(db: Db, query: WalletQuery): Promise<WalletPage> {
+export async function walletReports(db: database.Db, query: WalletQuery): Promise<WalletPage> {
   const { user, below, used, order, after, limit } = query;
   const today = sql`${textOf(query.now)}::date`;
   const spent = sql`lateral (
@@ -147,7 +126,7 @@ export async function walletReports(db: Db, query: WalletQuery): Promise<WalletP
     ...(user === undefined
       ? []
       : user.includes('*')
-        ? [sql`and (w.user_id ilike ${likePattern(user)} or u.email ilike ${likePattern(user)})`]
+        ? [sql`and (w.user_id ilike ${database.likePattern(user)} or u.email ilike ${database.likePattern(user)})`]
         : [sql`and w.user_id = ${user}`]),
     // The first condition is implied by the second, and skips the lateral query for most wallets.
     ...(below === undefined
@@ -169,14 +148,14 @@ export async function walletReports(db: Db, query: WalletQuery): Promise<WalletP
       w.credits - w.debits - w.held + coalesce(l.nanos, 0) as available, u.limits
     from wallets w join users u on u.id = w.user_id left join ${order === undefined || order.hasIndex ? OWN_LEASES : ALL_LEASES}
     ${used === undefined ? sql`` : sql`cross join ${spent}`} where true ${sql.join(filters, sql` `)}`;
-  const { rows } = await sql<SortedRow<WalletRow>>`
+  const { rows } = await sql<database.SortedRow<WalletRow>>`
     select w.*, s.day as spent_day, s.month as spent_month,
       (select count(*) from holds h where h.user_id = w.user_id and h.state in ('held', 'review')) as holds
-    from (${sortedQuery({ from, id: 'user_id', order, after, limit })}) w cross join ${spent}
-    ${orderBy(order, 'user_id')}`.execute(db);
+    from (${database.sortedQuery({ from, id: 'user_id', order, after, limit })}) w cross join ${spent}
+    ${database.orderBy(order, 'user_id')}`.execute(db);
   return {
     rows: rows.map((row) => ({ sorted_by: row.sorted_by, report: reportOf(row) })),
-    count: await countRows(db, from),
+    count: await database.countRows(db, from),
   };
 }
 
@@ -187,38 +166,29 @@ const ALL_LEASES = sql`(select user_id, ${SUM_OF_LEASES} group by user_id) l on 
 
 const reportOf = (row: WalletRow): schemas.WalletReport => ({
   user: row.user_id,
-  credits: formatNanos(row.credits),
-  debits: formatNanos(row.debits),
-  held: formatNanos(row.held - row.leased),
-  available: formatNanos(row.available),
-  leased: formatNanos(row.leased),
+  credits: core.formatNanos(row.credits),
+  debits: core.formatNanos(row.debits),
+  held: core.formatNanos(row.held - row.leased),
+  available: core.formatNanos(row.available),
+  leased: core.formatNanos(row.leased),
   open_holds: Number(row.holds),
   open_leases: Number(row.leases),
-  spent_day: formatNanos(row.spent_day),
-  spent_month: formatNanos(row.spent_month),
+  spent_day: core.formatNanos(row.spent_day),
+  spent_month: core.formatNanos(row.spent_month),
   spend_day: row.limits.spend_day ?? null,
   spend_month: row.limits.spend_month ?? null,
   created_at: row.created_at.toISOString(),
 });
 
-interface WalletRow {
+interface WalletRow
+  extends Readonly<Record<Words<'credits debits held available leased leases spent_day spent_month holds'>, bigint>> {
   readonly user_id: string;
   readonly created_at: Date;
-  readonly credits: Nanos;
-  readonly debits: Nanos;
-  readonly held: Nanos;
-  readonly available: Nanos;
-  readonly leased: Nanos;
-  readonly leases: bigint;
-  readonly spent_day: Nanos;
-  readonly spent_month: Nanos;
-  readonly limits: StoredLimits;
-  readonly holds: bigint;
+  readonly limits: core.StoredLimits;
 }
 
 const TOKENS = words('input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens');
 const SUMS = ['requests', ...TOKENS, 'images', 'nanos'] as const;
-/** What a report counts, in the order of its members. */
 const COUNTS = ['requests', ...TOKENS, 'images', 'video_tasks'] as const;
 type Count = (typeof COUNTS)[number];
 
@@ -235,13 +205,13 @@ export const dailyQuery = (userId: string, days: readonly string[]) => sql<Daily
   where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date
   group by day, model order by day, model`;
 
-const readDaily = async (db: Db, userId: string, days: readonly string[]): Promise<readonly DailyRow[]> =>
+const readDaily = async (db: database.Db, userId: string, days: readonly string[]): Promise<readonly DailyRow[]> =>
   (await dailyQuery(userId, days).execute(db)).rows;
 
 function countOf(rows: readonly DailyRow[]): schemas.UsageCount {
   const sum = (name: Count | 'nanos'): bigint => rows.reduce((total, row) => total + row[name], 0n);
   const counts = Object.fromEntries(COUNTS.map((name) => [name, Number(sum(name))])) as Record<Count, number>;
-  return { ...counts, cost: formatNanos(sum('nanos')) };
+  return { ...counts, cost: core.formatNanos(sum('nanos')) };
 }
 
 const groupRows = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T[]][] =>
@@ -250,12 +220,11 @@ const groupRows = <T>(rows: readonly T[], keyOf: (row: T) => string): [string, T
 /** PostgreSQL has no year 0. */
 const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 
-/** Midnight UTC of a date, in milliseconds. */
 function dayOf(param: string, text: string): number {
   const at = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Date.parse reads 30 February as 2 March.
   if (Number.isNaN(at) || textOf(at) !== text)
-    throw failAt('invalid_request', param, 'expected a date such as 2030-01-31.');
+    throw core.failAt('invalid_request', param, 'expected a date such as 2030-01-31.');
   return at;
 }
 
@@ -267,6 +236,44 @@ function dateReader(timeZone: string): (at: number) => string {
     const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
     return (at) => format.format(at);
   } catch {
-    throw failAt('invalid_request', 'timezone', 'expected an IANA name such as Europe/Berlin.');
+    throw core.failAt('invalid_request', 'timezone', 'expected an IANA name such as Europe/Berlin.');
   }
+}
+
+/** `left` is bounded by the wallet and by every spend limit of the key and its user; `spent` is that of the UTC month. */
+export async function keyAllowance(
+  db: database.Db,
+  { id, spendId = id, userId, limits, userLimits }: core.LimitedKey,
+  now: number,
+): Promise<{ readonly spent: core.Nanos; readonly left: core.Nanos }> {
+  const { available } = await balanceReport(db, userId);
+  const all = await readSpent(db, [userId], now);
+  const own = all.filter((row) => row.spendId === spendId);
+  const total = limits?.spendTotal;
+  const ofLife = total === undefined ? [] : [total - (await lifeSpending(db, { id: spendId, userId }, now))];
+  const left = [core.parseNanos(available) ?? 0n, ...ofLife, ...leftOf(limits, own), ...leftOf(userLimits, all)];
+  const least = left.reduce((least, nanos) => (nanos < least ? nanos : least));
+  return { spent: sumOf(own, 'month'), left: least < 0n ? 0n : least };
+}
+
+const leftOf = (limits: core.Limits | undefined, spent: readonly SpentRow[]): core.Nanos[] => [
+  ...(limits?.spendDay === undefined ? [] : [limits.spendDay - sumOf(spent, 'day')]),
+  ...(limits?.spendMonth === undefined ? [] : [limits.spendMonth - sumOf(spent, 'month')]),
+];
+
+const sumOf = (rows: readonly SpentRow[], period: 'day' | 'month'): core.Nanos =>
+  rows.reduce((sum, row) => sum + row[period], 0n);
+
+/** By UTC day; a day without calls is absent. */
+export async function keySpending(
+  db: database.Db,
+  { id, spendId = id, userId }: core.LimitedKey,
+  { start, end }: schemas.UsagePeriod,
+): Promise<readonly { readonly day: string; readonly nanos: core.Nanos }[]> {
+  const { rows } = await sql<{ day: string; nanos: core.Nanos }>`
+    select day::text as day, sum(nanos)::bigint as nanos from usage_daily
+    where user_id = ${userId} and day between ${start}::date and ${end}::date
+      and key_id in (select k.id from keys k where k.user_id = ${userId} and coalesce(k.spend_id, k.id) = ${spendId})
+    group by day order by day`.execute(db);
+  return rows;
 }

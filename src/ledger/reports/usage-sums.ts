@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { DIMENSIONS, type Dimension } from '../../schemas/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 
-/** Dimension -> column of the sums. */
 export const DIMENSION_COLUMNS = {
   user: 'user_id',
   key: 'key_id',

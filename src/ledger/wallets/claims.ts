@@ -1,9 +1,6 @@
 /** What wishes claim of a wallet (table `wishes`): who came first gets its money first. */
 
-/**
- * How long a wish keeps its place without a look of its owner. A live one looks sooner, even if every statement takes its whole limit (`callMs` in
- * src/platform/db/pool.ts) and the lease that it returns in between has changed.
- */
+/** How long a wish keeps its place. A live owner looks sooner, even if every statement takes its whole limit (`callMs` in src/platform/db/pool.ts). */
 export const CLAIM_MS = 20_000;
 
 /** SQL: the wish is not that of a process that is gone. */

@@ -9,8 +9,7 @@ import { until } from '../../../test/support/wait.ts';
 import { createLog } from '../../core/index.ts';
 import { ADVISORY_LOCK, connect, type Database, type Db, openDatabase } from '../../platform/db/index.ts';
 import { type AlarmFinder, alarm, checkAlarms, LEDGER_CHECKS, readAlarms } from '../alarms.ts';
-import { checkLedger } from './check.ts';
-import { checkAllEntries, checkNewEntries, type LedgerPass } from './recheck.ts';
+import { checkAllEntries, checkLedger, checkNewEntries, type LedgerPass } from './check.ts';
 import { SEGMENT_ENTRIES } from './segments.ts';
 import { charge, hold, settle } from './wallets.ts';
 

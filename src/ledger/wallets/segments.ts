@@ -1,7 +1,4 @@
-/**
- * Segments: consecutive entries that were verified together, with their sums and a digest. New entries become segments once no older
- * one can appear any more; segments are verified again in turn, which finds changes of old entries.
- */
+/** Segments: consecutive entries that were verified together, with sums and a digest. They are verified again in turn, which finds changes of old entries. */
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../../platform/db/index.ts';
 
@@ -38,19 +35,17 @@ export async function markNewest(tx: Tx, { entryId, settledId }: Checkpoint): Pr
     where ${isMarkSettled}`.execute(tx);
 }
 
-/**
- * An entry gets its id a moment before its transaction is visible to others, so the mark also has to be some seconds old.
- */
+/** An entry gets its id a moment before its transaction is visible to others, so the mark also has to be some seconds old. */
 const isMarkSettled = sql`(
   pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= next_transaction and marked_at < now() - interval '10 seconds')`;
 
 /** Makes the next segment from the oldest entries behind the checkpoint and returns its last entry; undefined when there are too few. */
 export async function addSegment(tx: Tx, { entryId, settledId }: Checkpoint): Promise<bigint | undefined> {
+  if (settledId - entryId < BigInt(SEGMENT_ENTRIES)) return undefined;
   const { rows } = await sql<{ last: bigint | null; entries: bigint }>`
     select max(id) as last, count(*) as entries from (
-      select id from entries where id > ${entryId} and id <= ${settledId} order by id limit ${SEGMENT_ENTRIES}) next`.execute(
-    tx,
-  );
+      select id from entries where id > ${entryId} and id <= ${settledId} order by id
+      limit ${SEGMENT_ENTRIES}) next`.execute(tx);
   const last = rows[0]?.last;
   if (typeof last !== 'bigint' || rows[0]?.entries !== BigInt(SEGMENT_ENTRIES)) return undefined;
   await sql`
@@ -98,9 +93,8 @@ export async function verifySegments(tx: Tx, count: number): Promise<readonly Fa
         union (select last_id from ledger_segments order by verified_at limit ${count})`,
   );
   const { rows } = await sql<FaultySegment>`
-    select first_id as first, last_id as last from ledger_segments where is_faulty order by last_id limit 1000`.execute(
-    tx,
-  );
+    select first_id as first, last_id as last from ledger_segments where is_faulty order by last_id
+    limit 1000`.execute(tx);
   return rows;
 }
 

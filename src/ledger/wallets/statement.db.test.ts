@@ -6,7 +6,7 @@ import { makeUser } from '../../../test/support/ledger-process.ts';
 import { longTest } from '../../../test/support/long-test.ts';
 import { until } from '../../../test/support/wait.ts';
 import { type Database, type Db, openDatabase } from '../../platform/db/index.ts';
-import { checkNewEntries } from './recheck.ts';
+import { checkNewEntries } from './check.ts';
 import { SEGMENT_ENTRIES } from './segments.ts';
 import { readStatement, readStatementPages } from './statement.ts';
 import { charge, credit } from './wallets.ts';

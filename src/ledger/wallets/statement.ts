@@ -6,7 +6,6 @@ import { readWallet } from './wallets.ts';
 
 export type EntryKind = 'credit' | 'charge' | 'settle' | 'excess' | 'usage' | 'overdraft';
 
-/** A line of a statement; `nanos` is negative for a charge. */
 export interface StatementLine {
   readonly id: bigint;
   readonly at: Date;
@@ -20,15 +19,12 @@ export interface StatementLine {
 }
 
 export interface StatementQuery {
-  /** The id of the last line of the previous page. */
   readonly before?: bigint | undefined;
-  /** Only entries from `start` on and before `end`. */
   readonly start?: Date | undefined;
   readonly end?: Date | undefined;
   readonly limit?: number | undefined;
 }
 
-/** Reads one page. */
 export async function readStatement(
   db: Db,
   userId: string,
@@ -38,10 +34,7 @@ export async function readStatement(
   return [];
 }
 
-/**
- * Reads all pages, newest entry first. Call it in a snapshot, so that all statements see the same entries. Entries outside of the
- * requested period are read only within the segments at its ends.
- */
+/** Reads all pages, newest entry first, in a snapshot. Entries outside of the period are read only within the segments at its ends. */
 export async function* readStatementPages(
   db: Db,
   userId: string,
@@ -76,10 +69,7 @@ interface IdRange {
   readonly to: bigint | undefined;
 }
 
-/**
- * The entries that can be in the period, by whole segments: ids follow the time, but not exactly. Without an upper bound when the newest
- * segment is in the period, because the entries behind it can be as well.
- */
+/** The entries that can be in the period, by whole segments: ids follow the time only roughly. Open-ended behind the newest segment. */
 async function idRange(db: Db, { start, end }: StatementQuery): Promise<IdRange> {
   const { rows } = await sql<{ from: bigint | null; to: bigint | null }>`
     select
@@ -139,13 +129,11 @@ async function movesBetween(db: Db, userId: string, from: bigint, to: bigint) {
   return rows;
 }
 
-/** Sums the entries between two ids, both exclusive; without `before`, up to the newest. */
 async function sumBetween(db: Db, userId: string, after: bigint, before: bigint | undefined): Promise<Nanos> {
   const range = before === undefined ? sql`id > ${after}` : sql`id > ${after} and id < ${before}`;
   const { rows } = await sql<{ nanos: Nanos }>`
     select (coalesce((select sum(nanos) from entries where credit = ${userId} and ${range}), 0)
-      - coalesce((select sum(nanos) from entries where debit = ${userId} and ${range}), 0))::bigint as nanos`.execute(
-    db,
-  );
+      - coalesce((select sum(nanos) from entries where debit = ${userId}
+      and ${range}), 0))::bigint as nanos`.execute(db);
   return rows[0]?.nanos ?? 0n;
 }

@@ -76,10 +76,7 @@ export interface HoldInput {
 
 export type HoldResult = 'held' | 'repeated' | 'short';
 
-/**
- * Sets money aside, and ends the wish for it. `repeated`: a hold with this reference exists or existed. `short`: the balance does not cover it,
- * or wishes before it claim the money.
- */
+/** Sets money aside, and ends the wish for it. `repeated`: the reference exists or existed. `short`: balance, or wishes before it. */
 export async function hold(db: Db, { userId, nanos, reference, checkAfter }: HoldInput): Promise<HoldResult> {
   // With `for no key update`, PostgreSQL compares the balance again on the newest row version once it has the lock.
   const { done, repeated } = await run<{ done: boolean; repeated: boolean }>(
@@ -136,7 +133,6 @@ export async function settle(
   );
 }
 
-/** Ends a hold without a charge. */
 export async function release(db: Db, reference: string): Promise<boolean> {
   const { done } = await run<{ done: boolean }>(
     db,
@@ -181,10 +177,7 @@ export async function readWallet(
 
 export const unknownWallet = (userId: string): Error => new Error(`User ${userId} has no wallet.`);
 
-/**
- * `hold` locks the wallet first and the row of its reference second; `settle` and `release` lock in the opposite order. When both run
- * for one reference at the same moment, PostgreSQL aborts one of them as a deadlock. It has changed nothing, so it is retried.
- */
+/** `hold` and `settle` lock in opposite orders: of two for one reference PostgreSQL aborts one as a deadlock, which has changed nothing and is retried. */
 async function run<T>(db: Db, query: RawBuilder<unknown>, attempt = 1): Promise<T> {
   try {
     const { rows } = await query.execute(db);

@@ -33,7 +33,7 @@ export async function readAccountStats(tx: Tx, query: Omit<StatsQuery, 'by' | 'b
     select a.id, a.group_id, f.at, f.request_id, f.kind, f.status, f.words
     from accounts a left join lateral (
       select * from request_faults f where f.account_id = a.id and f.at >= ${start} and f.at < ${end} order by f.at desc limit 1) f on true
-    where (${group ?? null}::text is null or a.group_id = ${group ?? null})
+    where (${group ?? null}::text is null or ${group ?? null} = any(coalesce(a.groups, array[a.group_id])))
       and (${account ?? null}::text is null or a.id = ${account ?? null})
     order by a.position, a.id limit ${MAX_ACCOUNTS}`.execute(tx);
   const ids = accounts.map(({ id }) => id);

@@ -1,7 +1,4 @@
-/**
- * Bodies of calls of keys with capture on: collected as they pass, encrypted and written in batches off the path of requests. What does
- * not fit into memory, or into the limit of its key, is not kept. A body is written only while capture is still on.
- */
+/** Bodies of calls of keys with capture on, encrypted and written in batches. What exceeds memory or the limit of its key is not kept. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
@@ -16,7 +13,6 @@ export interface CaptureLogOptions extends StoreServices {
 }
 
 const BATCH = 20;
-/** Of one call. */
 const MAX_BYTES = 2 * CAPTURE.bodyBytes;
 /** A key that is full or was switched off is not collected for so long. */
 const CLOSED_MS = 5_000;
@@ -59,7 +55,6 @@ export class CaptureLog {
     call.onClose(() => this.#add(call, key, tap));
   }
 
-  /** Writes what waits, within a time limit. */
   async stop(): Promise<void> {
     this.#cancel?.();
     await within(

@@ -19,7 +19,6 @@ interface CaptureActor {
 
 const HOUR_MS = 3_600_000;
 
-/** Switches capture on for some hours from now, or off. */
 export const captureKey = (db: Db, id: string, hours: number, { by, now, owner }: CaptureActor): Promise<ShownKey> =>
   db.transaction().execute(async (tx) => {
     const row = await lockKey(tx, id, owner);
@@ -65,6 +64,5 @@ export const viewCapture = (
 /** Rows of some megabytes, so that few are deleted at a time. */
 const BATCH = 500;
 
-/** Deletes old captures, one batch per run. */
 export const expireCaptures = (db: Db): Promise<number> =>
   deleteBatch(db, 'captures', sql`at < now() - ${CAPTURE.retentionDays} * interval '1 day'`, BATCH);

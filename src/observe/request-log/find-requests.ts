@@ -1,27 +1,18 @@
-/**
- * Reading of the request log: a page of calls, or one call. Every query names an owner, so that people of a user read their own calls
- * by the same code.
- */
+/** Reading of the request log. Every query names an owner, so that people of a user read their own calls by the same code. */
 import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
 import { unpackUsage } from '../../ledger/index.ts';
 import { type Db, likePattern, type Row } from '../../platform/db/index.ts';
+import type { Words } from '../../rules/index.ts';
 import type { ErrorSide } from '../../schemas/index.ts';
 
 export type RequestRow = Row<'requests'>;
 
 /** A text filter takes `*` for any characters, which searches the newest calls of the period; see `SEARCHED_ROWS`. */
-export interface RequestFilters {
+export interface RequestFilters
+  extends Readonly<Partial<Record<Words<'user key group account model operation code'>, string | undefined>>> {
   /** Only calls of this user; undefined for operators, who may read all. */
   readonly owner: string | undefined;
-  readonly user?: string | undefined;
-  readonly key?: string | undefined;
-  readonly group?: string | undefined;
-  readonly account?: string | undefined;
-  readonly model?: string | undefined;
-  readonly operation?: string | undefined;
-  readonly code?: string | undefined;
-  /** The first and the last status. */
   readonly status?: readonly [number, number] | undefined;
   readonly error?: ErrorSide | undefined;
   readonly start?: Date | undefined;
@@ -135,7 +126,6 @@ const sortValue = (sort: RequestSort): RawBuilder<unknown> => sql`coalesce(${sql
 const afterValue = (sort: RequestSort, [value = '', at = '', id = '']: readonly string[]): Condition =>
   sql`(${sortValue(sort)}, at, id) < (${value}::${sql.raw(SORTED[sort][1])}, ${at}::timestamptz, ${id})`;
 
-/** What identifies a row in a page of that order. */
 export const pageKeyOf = (row: RequestRow, sort: RequestSort | undefined): string[] => [
   ...(sort ? [String(row[SORTED[sort][0]] ?? -1)] : []),
   row.at.toISOString(),

@@ -19,11 +19,8 @@ const COUNTS = words(
   'cost_unknown',
 );
 const MONEY = ['nanos', 'cost_nanos'] as const;
-/** Columns with a histogram. */
 export const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
-/** Columns with a number. */
 export const SUMS = [...COUNTS, ...MONEY] as const;
-/** The columns that grow. */
 export const HOUR_COLUMNS = [...SUMS, ...TIMES] as const;
 
 interface Sum {
@@ -33,7 +30,6 @@ interface Sum {
   readonly times: Record<(typeof TIMES)[number], number[]>;
 }
 
-/** The levels above a sum of one group, account and model. */
 const levelsAbove = ([, hour, group, account, model]: Place): readonly Place[] => [
   ['group', hour, group, '', ''],
   ['account', hour, '', account, ''],

@@ -1,15 +1,7 @@
 /** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
 import type { Selectable } from 'kysely';
 import { formatNanos, type Nanos } from '../../core/index.ts';
-import {
-  type Cost,
-  type CostPart,
-  costOf,
-  isOfRequest,
-  parseRates,
-  USAGE_COLUMNS,
-  unpackUsage,
-} from '../../ledger/index.ts';
+import * as ledger from '../../ledger/index.ts';
 import type { Db, Rows } from '../../platform/db/index.ts';
 import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../../schemas/index.ts';
 import type { RequestRow } from './find-requests.ts';
@@ -21,25 +13,24 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
   const charged = await chargedRequest(db, row);
   const { nanos, cost_nanos: costNanos, price_id: priceId, account_id: accountId, usage } = charged ?? row;
   if (nanos === null || usage === null) return { charge: null, cost: null };
-  const used = usage as unknown as Parameters<typeof costOf>[0];
+  const used = usage as unknown as Parameters<typeof ledger.costOf>[0];
   const price = await priceById(db, priceId);
   const ratesOf = await otherRates(db, used);
-  const sold = price && costOf(used, parseRates(price.rates), [ONE, ONE], ratesOf('rates'));
+  const sold = price && ledger.costOf(used, ledger.parseRates(price.rates), [ONE, ONE], ratesOf('rates'));
   const charge = pricedCall(sold, { priceId, groupPpm: row.group_ppm, userPpm: row.user_ppm, nanos });
   if (costNanos === null || !price?.cost) return { charge, cost: null };
   const account =
     accountId === null
       ? undefined
       : await db.selectFrom('accounts').select('cost_multiplier_ppm').where('id', '=', accountId).executeTakeFirst();
-  const rates = parseRates(price.cost);
+  const rates = ledger.parseRates(price.cost);
   const ppm = account?.cost_multiplier_ppm;
-  const isSame = ppm !== undefined && costOf(used, rates, [ppm], ratesOf('cost')).nanos === costNanos;
-  const billed = costOf(used, rates, [ONE], ratesOf('cost'));
+  const isSame = ppm !== undefined && ledger.costOf(used, rates, [ppm], ratesOf('cost')).nanos === costNanos;
+  const billed = ledger.costOf(used, rates, [ONE], ratesOf('cost'));
   return { charge, cost: providerBill(billed, { ppm: isSame ? ppm : null, costNanos, nanos }) };
 }
 
-/** The rates of other models that the call used, by their price. */
-async function otherRates(db: Db, { models = [] }: Parameters<typeof costOf>[0]) {
+async function otherRates(db: Db, { models = [] }: Parameters<typeof ledger.costOf>[0]) {
   const ids = models.flatMap(({ price }) => (price === undefined ? [] : [BigInt(price)]));
   const rows =
     ids.length === 0
@@ -48,7 +39,7 @@ async function otherRates(db: Db, { models = [] }: Parameters<typeof costOf>[0])
   const prices = new Map(rows.map((row) => [String(row.id), row]));
   return (kind: 'rates' | 'cost') => (id: string) => {
     const rates = prices.get(id)?.[kind];
-    return rates ? parseRates(rates) : undefined;
+    return rates ? ledger.parseRates(rates) : undefined;
   };
 }
 
@@ -56,8 +47,9 @@ async function otherRates(db: Db, { models = [] }: Parameters<typeof costOf>[0])
 export async function chargeOfRecord(db: Db, record: UsageRow, row: RequestRow | undefined): Promise<PricedCall> {
   const { nanos, price_id: priceId } = record;
   const price = await priceById(db, priceId);
-  const usage = unpackUsage(record);
-  const sold = price && costOf(usage, parseRates(price.rates), [ONE, ONE], (await otherRates(db, usage))('rates'));
+  const usage = ledger.unpackUsage(record);
+  const sold =
+    price && ledger.costOf(usage, ledger.parseRates(price.rates), [ONE, ONE], (await otherRates(db, usage))('rates'));
   return pricedCall(sold, { priceId, groupPpm: row?.group_ppm ?? null, userPpm: row?.user_ppm ?? null, nanos });
 }
 
@@ -74,7 +66,10 @@ interface Charged {
 }
 
 /** `sold` is the usage at the price, before multipliers. */
-export const pricedCall = (sold: Cost | undefined, { priceId, groupPpm, userPpm, nanos }: Charged): PricedCall => ({
+export const pricedCall = (
+  sold: ledger.Cost | undefined,
+  { priceId, groupPpm, userPpm, nanos }: Charged,
+): PricedCall => ({
   price: priceId === null ? null : String(priceId),
   tier: sold?.tier ?? null,
   above: stepOf(sold),
@@ -92,7 +87,7 @@ interface Billed {
 }
 
 /** `billed` is the usage at the rates of the provider, before the multiplier of the account. */
-export function providerBill(billed: Cost, { ppm, costNanos, nanos }: Billed): ProviderBill {
+export function providerBill(billed: ledger.Cost, { ppm, costNanos, nanos }: Billed): ProviderBill {
   const margin = nanos - costNanos;
   return {
     above: stepOf(billed),
@@ -112,18 +107,19 @@ export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRe
   if (row.nanos !== null) return row;
   const record = await db
     .selectFrom('usage_records')
-    .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'estimated', ...USAGE_COLUMNS])
-    .where(isOfRequest(row.id))
+    .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'estimated', ...ledger.USAGE_COLUMNS])
+    .where(ledger.isOfRequest(row.id))
     .where('user_id', '=', row.user_id)
     .limit(1)
     .executeTakeFirst();
-  return record && { ...record, usage: unpackUsage(record) as unknown as ChargedRequest['usage'] };
+  return record && { ...record, usage: ledger.unpackUsage(record) as unknown as ChargedRequest['usage'] };
 }
 
-const stepOf = (cost: Cost | undefined): number | null => (cost?.above === undefined ? null : Number(cost.above));
+const stepOf = (cost: ledger.Cost | undefined): number | null =>
+  cost?.above === undefined ? null : Number(cost.above);
 
 /** What a rate is for; million tokens where it is not named. */
-const UNITS: Partial<Record<CostPart, PriceLine['per']>> = {
+const UNITS: Partial<Record<ledger.CostPart, PriceLine['per']>> = {
   search: 'piece',
   file_search: 'piece',
   fetch: 'piece',
@@ -132,7 +128,7 @@ const UNITS: Partial<Record<CostPart, PriceLine['per']>> = {
   audio_second: 'hour',
 };
 
-const linesOf = (cost: Cost | undefined): PriceLine[] =>
+const linesOf = (cost: ledger.Cost | undefined): PriceLine[] =>
   (cost?.lines ?? []).map(({ part, count, rate, femtoDollars }) => ({
     part,
     count: Number(count),
@@ -141,7 +137,7 @@ const linesOf = (cost: Cost | undefined): PriceLine[] =>
     amount: exact(femtoDollars),
   }));
 
-const subtotalOf = (cost: Cost | undefined): string =>
+const subtotalOf = (cost: ledger.Cost | undefined): string =>
   exact(cost?.lines.reduce((sum, { femtoDollars }) => sum + femtoDollars, 0n) ?? 0n);
 
 /** Millionths of a nano-dollar as dollars, with every digit. */

@@ -17,7 +17,6 @@ export class Refusals {
     this.#clock = clock;
   }
 
-  /** Counts the call when it may be kept. */
   take(address: string): boolean {
     const minute = Math.floor(this.#clock.now() / MINUTE_MS);
     if (minute !== this.#minute) {

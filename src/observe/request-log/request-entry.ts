@@ -6,7 +6,6 @@ import type { ErrorSide } from '../../schemas/index.ts';
 /** Times are milliseconds since the start of the call. */
 export interface RequestEntry {
   readonly id: string;
-  /** Milliseconds since 1970. */
   readonly at: number;
   readonly userId: string;
   readonly keyId: string;
@@ -28,7 +27,6 @@ export interface RequestEntry {
   readonly trace: CallTrace;
 }
 
-/** A caller whose key is not known. */
 const NOBODY = '';
 const NOT_OF_CALLERS = /^(?:operator|admin|console)\./;
 
@@ -104,10 +102,7 @@ const endOf = ({ outcome, lastByteMs, endMs }: AttemptTrace): number =>
 export const isFault = (outcome: AttemptTrace['outcome']): outcome is FaultKind =>
   outcome !== undefined && outcome !== 'ok' && outcome !== 'client_closed';
 
-/**
- * A stream that breaks off has the status 200, so the end of the last attempt counts first, or the fault that keeps accounts from any. A
- * failed count is estimated instead.
- */
+/** A broken stream has the status 200, so the end of the last attempt counts first, or the fault that prevented any. */
 function errorSide(status: number, code: string | undefined, last: AttemptTrace['outcome']): ErrorSide | undefined {
   if (isFault(last) && last !== 'cannot_count') return faultSide(last);
   if (status < 400 && code === undefined) return undefined;

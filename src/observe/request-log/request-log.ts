@@ -1,7 +1,4 @@
-/**
- * The request log of one process: entries wait in memory and are written in batches, off the path of requests. Not money: a crash loses
- * the last second, and what does not fit into memory is dropped and counted.
- */
+/** The request log of one process: batches off the path of requests. A crash loses the last second; overflow is dropped and counted. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, errorFields, type Log, within } from '../../core/index.ts';
 import type { RequestEntry } from './request-entry.ts';
@@ -13,7 +10,6 @@ export interface RequestLogOptions {
   readonly log: Log;
   /** From the first waiting entry to its write. */
   readonly flushMs?: number | undefined;
-  /** These entries are in the database. */
   readonly onWritten?: (entries: readonly RequestEntry[], costs: EntryCosts) => void;
 }
 
@@ -41,7 +37,6 @@ export class RequestLog {
     this.#options = options;
   }
 
-  /** Entries that were lost since the start. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -55,7 +50,6 @@ export class RequestLog {
     if (this.#cancel === undefined && this.#running === undefined && !this.#isStopped) this.#schedule();
   }
 
-  /** Writes what waits, within a time limit. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();

@@ -1,7 +1,4 @@
-/**
- * Metrics by group, account and model. The model is the line of the catalog that the name resolves to, so the number of series is
- * bounded by the configuration, and further ones are counted as `other`.
- */
+/** Metrics by group, account and model. The model is its line in the catalog, which bounds the series; further ones are `other`. */
 import type { Catalog } from '../../catalog/index.ts';
 import type { Metrics } from '../../platform/web/index.ts';
 import type { MetricName } from '../../rules/index.ts';
@@ -9,16 +6,21 @@ import type { ErrorSide } from '../../schemas/index.ts';
 import type { RequestEntry } from './request-entry.ts';
 import type { EntryCosts } from './request-writer.ts';
 
-interface Series {
+class Series {
   readonly id: string;
   readonly labels: Readonly<Record<'group' | 'account' | 'model', string>>;
-  requests: number;
-  readonly errors: Record<ErrorSide, number>;
-  inputTokens: number;
-  cachedTokens: number;
-  outputTokens: number;
-  charge: number;
-  cost: number;
+  readonly errors: Record<ErrorSide, number> = { provider: 0, ours: 0, caller: 0 };
+  requests = 0;
+  inputTokens = 0;
+  cachedTokens = 0;
+  outputTokens = 0;
+  charge = 0;
+  cost = 0;
+
+  constructor(id: string, labels: Series['labels']) {
+    this.id = id;
+    this.labels = labels;
+  }
 }
 
 interface KnownSeries {
@@ -136,17 +138,7 @@ export class RequestMetrics {
     const id = `${labels.group}\n${labels.account}\n${labels.model}`;
     let series = this.#series.get(id);
     if (!series) {
-      series = {
-        id,
-        labels,
-        requests: 0,
-        errors: { provider: 0, ours: 0, caller: 0 },
-        inputTokens: 0,
-        cachedTokens: 0,
-        outputTokens: 0,
-        charge: 0,
-        cost: 0,
-      };
+      series = new Series(id, labels);
       this.#series.set(id, series);
     }
     return series;

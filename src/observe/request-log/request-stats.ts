@@ -2,27 +2,20 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
-import {
-  type Percentiles,
-  STATS_GROUPINGS,
-  type StatsBucket,
-  type StatsGrouping,
-  type StatsPoint,
-} from '../../schemas/index.ts';
+import * as schemas from '../../schemas/index.ts';
 import { percentileMs, unpackHistogram } from './histogram.ts';
 import { SUMS, TIMES } from './hour-sums.ts';
 
 export interface StatsQuery {
   readonly start: Date;
   readonly end: Date;
-  readonly bucket: StatsBucket;
-  readonly by?: StatsGrouping | undefined;
+  readonly bucket: schemas.StatsBucket;
+  readonly by?: schemas.StatsGrouping | undefined;
   readonly group?: string | undefined;
   readonly account?: string | undefined;
   readonly model?: string | undefined;
 }
 
-/** Further names are added up as `other`. */
 const MAX_SERIES = 20;
 /** A chart shows four series. */
 const MIN_SERIES = 4;
@@ -34,7 +27,7 @@ const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 export async function readRequestStats(
   tx: Tx,
   query: StatsQuery,
-): Promise<{ readonly points: readonly StatsPoint[]; readonly total: StatsPoint }> {
+): Promise<{ readonly points: readonly schemas.StatsPoint[]; readonly total: schemas.StatsPoint }> {
   const points = await readPoints(tx, { ...query, maxNames: seriesOf(query) });
   const [total] = await readTotals(tx, { ...query, by: undefined });
   return { points, total: total ?? statsOfNothing() };
@@ -47,11 +40,13 @@ function seriesOf({ start, end, bucket }: StatsQuery): number {
   return Math.max(MIN_SERIES, Math.min(MAX_SERIES, Math.floor(MAX_POINTS / times) - 1));
 }
 
-export const statsOfNothing = (): StatsPoint => pointOf(NO_COUNTS);
+export const statsOfNothing = (): schemas.StatsPoint => pointOf(NO_COUNTS);
 
-/** One point for each name over the whole period. */
-export const readTotals = (tx: Tx, query: Omit<StatsQuery, 'bucket'>, maxNames = MAX_SERIES): Promise<StatsPoint[]> =>
-  readPoints(tx, { ...query, bucket: undefined, maxNames });
+export const readTotals = (
+  tx: Tx,
+  query: Omit<StatsQuery, 'bucket'>,
+  maxNames = MAX_SERIES,
+): Promise<schemas.StatsPoint[]> => readPoints(tx, { ...query, bucket: undefined, maxNames });
 
 /** Histograms are packed. */
 interface Counts
@@ -70,19 +65,18 @@ const NO_COUNTS: Counts = {
 
 interface PointsQuery extends Omit<StatsQuery, 'bucket'> {
   /** Without it, a point is about the whole period. */
-  readonly bucket: StatsBucket | undefined;
+  readonly bucket: schemas.StatsBucket | undefined;
   readonly maxNames?: number;
 }
 
-async function readPoints(tx: Tx, query: PointsQuery): Promise<StatsPoint[]> {
+async function readPoints(tx: Tx, query: PointsQuery): Promise<schemas.StatsPoint[]> {
   const sums = sql.join([
     ...SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`),
     ...TIMES.map((name) => sql`sum(${sql.ref(name)})::text as ${sql.ref(name)}`),
   ]);
   const { rows } = await sql<Counts>`
-    with slice as (${sliceOf(query)}) select time, name, ${sums} from slice group by time, name order by time, name`.execute(
-    tx,
-  );
+    with slice as (${sliceOf(query)}) select time, name, ${sums} from slice group by time, name
+    order by time, name`.execute(tx);
   return rows.map(pointOf);
 }
 
@@ -91,7 +85,7 @@ const COLUMNS = { group: 'group_id', account: 'account_id', model: 'model' } as 
 /** The roll-ups of the query with their time and name. */
 function sliceOf({ start, end, bucket, by, maxNames = MAX_SERIES, ...filters }: PointsQuery): RawBuilder<unknown> {
   const conditions = Object.entries(COLUMNS).flatMap(([name, column]) => {
-    const value = filters[name as StatsGrouping];
+    const value = filters[name as schemas.StatsGrouping];
     return value === undefined ? [] : [sql`and ${sql.ref(column)} = ${value}`];
   });
   const where = sql`level = ${levelOf(filters, by)} and hour >= ${start} and hour < ${end} ${sql.join(conditions, sql` `)}`;
@@ -106,17 +100,20 @@ function sliceOf({ start, end, bucket, by, maxNames = MAX_SERIES, ...filters }: 
 }
 
 /** The level with the fewest rows that has the names of the query. */
-function levelOf(filters: Partial<Record<StatsGrouping, string | undefined>>, by: StatsGrouping | undefined): string {
-  const names = STATS_GROUPINGS.filter((name) => name === by || filters[name] !== undefined);
+function levelOf(
+  filters: Partial<Record<schemas.StatsGrouping, string | undefined>>,
+  by: schemas.StatsGrouping | undefined,
+): string {
+  const names = schemas.STATS_GROUPINGS.filter((name) => name === by || filters[name] !== undefined);
   return names.length > 1 ? 'all' : (names[0] ?? 'total');
 }
 
-function pointOf(counts: Counts): StatsPoint {
-  const percentiles = (name: (typeof TIMES)[number]): Percentiles => {
+function pointOf(counts: Counts): schemas.StatsPoint {
+  const percentiles = (name: (typeof TIMES)[number]): schemas.Percentiles => {
     const histogram = unpackHistogram(counts[name]);
     return Object.fromEntries(
       Object.entries(SHARES).map(([label, share]) => [label, percentileMs(histogram, share)]),
-    ) as Percentiles;
+    ) as schemas.Percentiles;
   };
   return {
     time: counts.time.toISOString(),

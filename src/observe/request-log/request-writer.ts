@@ -1,20 +1,8 @@
-/**
- * Writes the request log to the database: a copy for a batch, and a statement that stores failed attempts and grows the roll-ups of its hours.
- * Hours whose sums are not known are marked instead, and rolled up from their rows (`roll-up.ts`).
- */
+/** Writes the request log: a copy for a batch, failed attempts, and the growth of its hours, or a mark for `roll-up.ts` where their sums are not known. */
 import { sql } from 'kysely';
 import type { Log, Nanos } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
-import {
-  type CopiedValue,
-  copyEncoded,
-  type Db,
-  type EncodedRows,
-  encodeRows,
-  prepare,
-  type Rows,
-  type Tx,
-} from '../../platform/db/index.ts';
+import * as database from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
 import type { RequestRow } from './find-requests.ts';
 import { HOUR_COLUMNS, HourSums, hourOf, MAX_MODELS } from './hour-sums.ts';
@@ -24,17 +12,15 @@ import { isFault, isOfNobody, type RequestEntry } from './request-entry.ts';
 export const HOUR_LOCK = 0x72657168;
 const DAY_MS = 86_400_000;
 
-/** Entry -> what the call cost the operator. */
 export type EntryCosts = ReadonlyMap<RequestEntry, Nanos>;
 
 export class RequestWriter {
-  readonly #db: Db;
+  readonly #db: database.Db;
   readonly #log: Log;
   readonly #days = new Set<number>();
-  /** The models of each hour that this process has written calls of. */
   readonly #models = new Map<number, Set<string>>();
 
-  constructor({ db, log }: { readonly db: Db; readonly log: Log }) {
+  constructor({ db, log }: { readonly db: database.Db; readonly log: Log }) {
     this.#db = db;
     this.#log = log;
   }
@@ -49,7 +35,7 @@ export class RequestWriter {
   async write(entries: readonly RequestEntry[]): Promise<EntryCosts> {
     for (const day of new Set(entries.map(({ at }) => Math.floor(at / DAY_MS)))) await this.#createDay(day);
     const costs = await this.#costsOf(entries);
-    const rows = await encodeRows(entries, (entry) => rowOf(entry, costs.get(entry)));
+    const rows = await database.encodeRows(entries, (entry) => rowOf(entry, costs.get(entry)));
     const hours = [...new Set(entries.map(hourOf))].sort((a, b) => a - b);
     const insert = (batch: Pick<Batch, 'sums' | 'due'>) =>
       this.#db.transaction().execute((tx) => insertEntries(tx, { entries, rows, hours, ...batch }));
@@ -161,16 +147,18 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
     user_ppm: userPpm,
     estimated: charge?.estimated,
     session: trace.session === undefined ? undefined : Math.floor(trace.session * SESSION_BITS),
-  } satisfies Partial<Record<keyof Rows['requests'], CopiedValue>>;
+  } satisfies Partial<Record<keyof database.Rows['requests'], database.CopiedValue>>;
 };
 
 const NO_USAGE = Object.fromEntries(USAGE_COLUMNS.map((name) => [name, undefined])) as Record<
   (typeof USAGE_COLUMNS)[number],
-  CopiedValue
+  database.CopiedValue
 >;
 
 /** Counts that cannot be believed are logged too, in JSON: the columns hold numbers of tokens. */
-function usageOf(charge: RequestEntry['charge']): Partial<Record<(typeof USAGE_COLUMNS)[number], CopiedValue>> {
+function usageOf(
+  charge: RequestEntry['charge'],
+): Partial<Record<(typeof USAGE_COLUMNS)[number], database.CopiedValue>> {
   if (!charge) return {};
   const { usage } = charge;
   const { input, cacheRead, cacheWrite, output } = usage;
@@ -190,7 +178,7 @@ function usageOf(charge: RequestEntry['charge']): Partial<Record<(typeof USAGE_C
 function attemptsOf({
   trace: { attempts, upstreamModel },
   status,
-}: RequestEntry): Record<'attempts' | 'attempt_start_ms' | 'attempt_end_ms', CopiedValue> {
+}: RequestEntry): Record<'attempts' | 'attempt_start_ms' | 'attempt_end_ms', database.CopiedValue> {
   const [only] = attempts;
   const none = { attempts: undefined, attempt_start_ms: undefined, attempt_end_ms: undefined };
   if (!only) return none;
@@ -202,7 +190,6 @@ function attemptsOf({
   return { ...none, attempts: JSON.stringify(attempts.slice(0, MAX_NAMES).map(attemptOf)) };
 }
 
-/** The attempts of a call, as `attemptsOf` has stored them. */
 export function shownAttempts(row: RequestRow): readonly object[] {
   if (row.attempts !== null) return (row.attempts as readonly StoredAttempt[]).map(withMessage);
   if (row.attempt_start_ms === null || row.attempt_end_ms === null) return [];
@@ -243,15 +230,14 @@ const attemptOf = (attempt: AttemptTrace) => ({
 
 interface Batch {
   readonly entries: readonly RequestEntry[];
-  readonly rows: EncodedRows<RequestEntry>;
+  readonly rows: database.EncodedRows<RequestEntry>;
   readonly hours: readonly number[];
   /** What the roll-ups grow by. Without it, entries that exist already are left out, and the roll-ups stay. */
   readonly sums?: HourSums | undefined;
-  /** Hours that are to be rolled up from their rows. */
   readonly due: readonly number[];
 }
 
-async function insertEntries(tx: Tx, { entries, rows, hours, sums, due }: Batch): Promise<void> {
+async function insertEntries(tx: database.Tx, { entries, rows, hours, sums, due }: Batch): Promise<void> {
   const fresh = sums ? entries : await withoutKnown(tx, entries);
   const faults = fresh.flatMap(faultsOf);
   await growHours(tx, [
@@ -259,10 +245,10 @@ async function insertEntries(tx: Tx, { entries, rows, hours, sums, due }: Batch)
     ...[faults, sums?.hours ?? [], sums?.faults ?? []].map((grown) => JSON.stringify(grown)),
     due,
   ]);
-  await copyEncoded(tx, 'requests', fresh, rows);
+  await database.copyEncoded(tx, 'requests', fresh, rows);
 }
 
-async function withoutKnown(tx: Tx, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {
+async function withoutKnown(tx: database.Tx, entries: readonly RequestEntry[]): Promise<RequestEntry[]> {
   const times = entries.map(({ at }) => at);
   const { rows } = await sql<{ id: string }>`
     select id from requests where at between ${new Date(Math.min(...times))} and ${new Date(Math.max(...times))}
@@ -281,11 +267,8 @@ const faultsOf = ({ at, id, groupId, model, trace }: RequestEntry): object[] =>
 
 const COLUMNS = HOUR_COLUMNS.join(', ');
 
-/**
- * Stores failed attempts, grows the roll-ups, and marks the hours that are due. The locks come first, so that the roll-up of an hour never
- * misses rows that are on their way.
- */
-const growHours = prepare(
+/** Stores failed attempts, grows the roll-ups, marks hours that are due. The locks come first, so that no roll-up misses rows. */
+const growHours = database.prepare(
   'request_hours',
   `with locked as materialized (
     select count(pg_advisory_xact_lock_shared(${HOUR_LOCK}, hour)) as n from unnest($1::int[]) hour),

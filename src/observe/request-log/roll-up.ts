@@ -1,16 +1,13 @@
-/**
- * Roll-ups of the request log by hour, group, account and model, from the rows of the log. They grow with each batch of calls
- * (`request-writer.ts`); an hour is built as a whole where that was not possible. A repeated run changes nothing.
- */
+/** Roll-ups of the request log by hour, built from its rows where they could not grow with each batch (`request-writer.ts`). A repeated run changes nothing. */
+import { sql } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import { connect, type Database } from '../../platform/db/index.ts';
+import { connect, type Database, type Db, deleteBatch } from '../../platform/db/index.ts';
 import { BUCKET_BOUNDS_MS, PACKED_CALLS } from './histogram.ts';
 import { HOUR_MS, MAX_MODELS } from './hour-sums.ts';
 import { HOUR_LOCK } from './request-writer.ts';
 
 type Client = Awaited<ReturnType<typeof connect>>;
 
-/** Of one run. */
 const MAX_HOURS = 48;
 /** An hour with very many models is due all the time: its roll-up takes at most this share of the time. */
 const MAX_LOAD = 0.05;
@@ -28,13 +25,14 @@ export class RequestRollUp {
 
   /** Returns zero, so that the next run waits for its time: an hour may be due again with the next call. */
   async run(): Promise<number> {
+    const { rows } = await sql<{ hour: number }>`
+      select (extract(epoch from hour) / 3600)::int as hour from request_hours_due order by hour limit ${MAX_HOURS}`.execute(
+      this.#database.db,
+    );
+    if (rows.length === 0) return 0;
     // A connection of its own, because a large hour takes longer than statements of the pool may.
     const client = await connect(this.#database.url);
     try {
-      const { rows } = await client.query<{ hour: number }>(
-        `select (extract(epoch from hour) / 3600)::int as hour from request_hours_due order by hour limit $1`,
-        [MAX_HOURS],
-      );
       for (const { hour } of rows) await this.#buildWhenDue(client, hour);
     } finally {
       await client.end();
@@ -112,3 +110,38 @@ const BUILD_FAULTS = `
     case when c.model is null then '' when f.model is null then 'other' else c.model end as named, kind, count(*)
   from faults c left join frequent f on f.model = c.model
   group by group_id, account_id, named, kind`;
+
+/** Roll-ups are small, and charts compare with last year. */
+const ROLL_UP_DAYS = 400;
+const BATCH_ROWS = 5_000;
+/** Readers that block the drop for longer delay it to the next run; writers wait no longer than this either. */
+const LOCK_MS = 500;
+
+/** Removes the oldest day that is more than `days` days before today. Returns the number of removed days. */
+export async function removeOldRequests(db: Db, { days, now }: { readonly days: number; readonly now: number }) {
+  const cutoff = new Date(now - days * 86_400_000).toISOString().slice(0, 10);
+  // A day whose hours wait for their roll-up stays.
+  const { rows } = await sql<{ day: string }>`
+    select d.day::text as day from (
+      select distinct to_date(substring(tablename from '\\d{4}_\\d\\d_\\d\\d$'), 'YYYY_MM_DD') as day
+      from pg_tables where schemaname = 'request_days') d
+    where d.day < ${cutoff}::date and not exists (
+      select from request_hours_due h
+      where h.hour >= d.day::timestamp at time zone 'UTC' and h.hour < (d.day + 1)::timestamp at time zone 'UTC')
+    order by d.day limit 1`.execute(db);
+  const [oldest] = rows;
+  if (!oldest) return 0;
+  const suffix = oldest.day.replaceAll('-', '_');
+  await db.transaction().execute(async (tx) => {
+    await sql`set local lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx);
+    for (const parent of ['requests', 'request_faults'])
+      await sql`drop table if exists ${sql.table(`request_days.${parent}_${suffix}`)}`.execute(tx);
+  });
+  return 1;
+}
+
+export async function removeOldRollUps(db: Db, now: number): Promise<number> {
+  const isOld = sql`hour < ${new Date(now - ROLL_UP_DAYS * 86_400_000)}`;
+  const hours = await deleteBatch(db, 'request_hours', isOld, BATCH_ROWS);
+  return hours + (await deleteBatch(db, 'request_fault_hours', isOld, BATCH_ROWS));
+}

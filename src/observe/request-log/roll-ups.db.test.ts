@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { type TestDatabase, testDatabase } from '../../../test/support/database.ts';
 import { type Database, openDatabase } from '../../platform/db/index.ts';
 import { readRequestStats } from './request-stats.ts';
-import { removeOldRequests, removeOldRollUps } from './retention.ts';
+import { removeOldRequests, removeOldRollUps } from './roll-up.ts';
 
 const DAY_MS = 86_400_000;
 const NOON = Date.UTC(2026, 10, 17, 12);

@@ -1,8 +1,4 @@
-/**
- * OpenTelemetry traces: every call as a server span by the HTTP conventions, its attempts as client spans below it by the GenAI
- * conventions. Only client spans have `gen_ai.*`, so that sums over spans count a call once. Spans are made when the call has ended, so a
- * call in progress pays nothing. Holds names and numbers only, never text of a request.
- */
+/** OpenTelemetry traces, made when a call has ended. Only client spans have `gen_ai.*`, so that sums count a call once. Never text of a request. */
 import type { Attributes, Context } from '@opentelemetry/api';
 import type { Catalog } from '../../catalog/index.ts';
 import { type Clock, type Log, within } from '../../core/index.ts';
@@ -102,7 +98,6 @@ interface Provider {
   readonly port: number;
 }
 
-/** Undefined for an account that was removed meanwhile. */
 function providerOf(catalog: Catalog, groupId: string, accountId: string): Provider | undefined {
   const account = catalog.account(accountId, groupId);
   const style = catalog.group(groupId)?.style;

@@ -1,7 +1,4 @@
-/**
- * The check of all rules. What newly crosses a threshold is written with its notice and the deliveries of it in one transaction, by one
- * worker at a time: an event is sent once. What holds no longer is forgotten, so that the next crossing is a new event.
- */
+/** The check of all rules: crossings, notices and deliveries in one transaction by one worker, so that an event is sent once. What ended may cross again. */
 import { sql } from 'kysely';
 import { type Clock, formatNanos, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
@@ -21,7 +18,6 @@ const CHECKING_WARNINGS = 4;
 /** Crossings of one run; the next run follows at once. */
 const BATCH = 2_000;
 
-/** Returns the number of crossings. */
 export function checkWarnings(db: Db, clock: Clock): Promise<number> {
   const now = new Date(clock.now());
   return db.transaction().execute(async (tx) => {
@@ -41,9 +37,8 @@ export function checkWarnings(db: Db, clock: Clock): Promise<number> {
 
 async function kindsInUse(tx: Tx): Promise<KindsInUse> {
   const { rows } = await sql<{ kind: string; isOfAll: boolean }>`
-    select kind, bool_or(user_id = '' and subject is null) as "isOfAll" from warning_rules where not paused group by kind`.execute(
-    tx,
-  );
+    select kind, bool_or(user_id = '' and subject is null) as "isOfAll" from warning_rules where not paused
+    group by kind`.execute(tx);
   return new Map(rows.map(({ kind, isOfAll }) => [kind, { isOfAll }]));
 }
 
@@ -75,7 +70,8 @@ async function updateStates(tx: Tx, kinds: KindsInUse, now: Date): Promise<reado
 async function writeNotices(tx: Tx, crossed: readonly Crossing[], now: Date): Promise<void> {
   const { rows: rules } = await sql<WarningRow>`
     select r.*, 0 as holds_for from warning_rules r
-    where (r.user_id, r.id) in (select * from unnest(${crossed.map((one) => one.user_id)}::text[], ${crossed.map((one) => one.rule_id)}::text[]))`.execute(
+    where (r.user_id, r.id) in (select *
+    from unnest(${crossed.map((one) => one.user_id)}::text[], ${crossed.map((one) => one.rule_id)}::text[]))`.execute(
     tx,
   );
   const byRule = Map.groupBy(crossed, ({ user_id, rule_id }) => `${user_id}\n${rule_id}`);

@@ -1,7 +1,4 @@
-/**
- * What crosses a threshold now, for all rules in one statement. Every part reads through indexes: named users and keys, users who spent
- * today, hours of the roll-ups. `user_id` is the owner of the rule; a rule of a user sees that user only.
- */
+/** What crosses a threshold now, for all rules in one statement, every part by an index. A rule of a user sees that user only. */
 import { type RawBuilder, sql } from 'kysely';
 import { REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { ACCOUNT_TROUBLES, WARNING_LIMITS, WARNING_WINDOW_HOURS, type WarningKindName } from '../../rules/index.ts';
@@ -45,10 +42,7 @@ const BALANCES = sql`
   from warning_rules r join wallets w on w.credits - w.debits - w.held < r.nanos cross join ${AVAILABLE}
   where ${of('balance')} and r.user_id = '' and r.subject is null and b.nanos < r.nanos`;
 
-/**
- * Spending within a period only grows, so that of all users only those who spent today can cross a threshold; those who crossed it
- * earlier are looked up again. Keys that replaced one another count together, under the first of them.
- */
+/** Of all users only those who spent today can cross a threshold, and those who did are looked up again. Keys that replaced one another count together. */
 function spent(now: Date, isOfAll: boolean): RawBuilder<unknown> {
   const today = sql`${now.toISOString().slice(0, 10)}::date`;
   const everyone = isOfAll

@@ -1,20 +1,9 @@
-/**
- * Delivery of notices, at least once: takes due deliveries, sends each in the form of its destination, and records the outcome. Logs ids,
- * never a URL, an address or a secret.
- */
+/** Delivery of notices, at least once: takes due deliveries, sends each, records the outcome. Logs ids, never a URL or a secret. */
 import { sql } from 'kysely';
 import { WrongMasterKey } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { type Db, DUE_SOON, type OpenWork, type StoreServices } from '../../platform/db/index.ts';
-import {
-  type AttemptSummary,
-  callbackHeaders,
-  type PublicFetcher,
-  type SendResult,
-  summaryOf,
-  type Verdict,
-  verdictOf,
-} from '../../platform/outbound/index.ts';
+import * as outbound from '../../platform/outbound/index.ts';
 import { type DestinationKind, NOTICE_RULES } from '../../rules/index.ts';
 import type { NoticeContent, QuietHours } from '../../schemas/index.ts';
 import { allowedAddresses, type DestinationRow, destinationSecret, destinationUrl } from './destinations.ts';
@@ -24,7 +13,7 @@ import { quietUntil } from './quiet.ts';
 import { OPERATORS } from './rules.ts';
 
 export interface SenderServices extends StoreServices {
-  readonly fetcher: Pick<PublicFetcher, 'post'>;
+  readonly fetcher: Pick<outbound.PublicFetcher, 'post'>;
   /** Undefined without SMTP_URL. */
   readonly mailer: Pick<Mailer, 'send'> | undefined;
   readonly publicUrl: () => string;
@@ -35,7 +24,6 @@ export const NOTICE_WORK: OpenWork = {
   condition: sql<boolean>`exists (select from notice_deliveries where finished_at is null and next_at < ${DUE_SOON})`,
 };
 
-/** The part of a destination that sending needs. */
 type NoticeTarget = Pick<DestinationRow, 'user_id' | 'id' | 'kind' | 'url_sealed' | 'secret_sealed' | 'addresses'>;
 
 /** Never rejects for what a destination does. */
@@ -45,7 +33,11 @@ export async function sendNotice(services: SenderServices, target: NoticeTarget,
   return target.kind === 'mail' ? mail(services, target, full) : post(services, target, full);
 }
 
-async function mail({ db, mailer }: SenderServices, target: NoticeTarget, notice: Notice): Promise<SendResult> {
+async function mail(
+  { db, mailer }: SenderServices,
+  target: NoticeTarget,
+  notice: Notice,
+): Promise<outbound.SendResult> {
   const to = await allowedAddresses(db, target.user_id, target.addresses ?? []);
   if (to.length === 0) return { ok: false, reason: 'recipient' };
   return mailer?.send({ id: `${notice.id}.${target.id}`, to, ...mailText(notice) }) ?? { ok: false, reason: 'mail' };
@@ -57,7 +49,7 @@ async function post(
   { sealer, clock, fetcher }: SenderServices,
   target: NoticeTarget,
   notice: Notice,
-): Promise<SendResult> {
+): Promise<outbound.SendResult> {
   const { id, url_sealed, secret_sealed } = target;
   if (url_sealed === null) return { ok: false, reason: 'recipient' };
   const body = Buffer.from(JSON.stringify(FORMS[target.kind as Exclude<DestinationKind, 'mail'>](notice)));
@@ -66,7 +58,7 @@ async function post(
     const secret = secret_sealed === null ? undefined : sealer.open(secret_sealed, destinationSecret(id));
     const timestamp = Math.floor(clock.now() / 1_000);
     const headers = secret
-      ? callbackHeaders({ secret: Buffer.from(secret, 'base64'), eventId: notice.id, timestamp, body })
+      ? outbound.callbackHeaders({ secret: Buffer.from(secret, 'base64'), eventId: notice.id, timestamp, body })
       : ['content-type', 'application/json'];
     const { headMs, timeoutMs, responseBytes: maxBytes } = NOTICE_RULES;
     return await fetcher.post(url, { headers, body, headMs, timeoutMs, maxBytes });
@@ -85,7 +77,6 @@ interface TakenDelivery extends NoticeTarget {
   readonly quiet: QuietHours | null;
 }
 
-/** Sends what is due. Returns how many it handled. */
 export async function deliverNotices(services: SenderServices): Promise<number> {
   const taken = await takeDeliveries(services.db);
   if (taken.length > 0) crashPoint('notice.taken');
@@ -93,10 +84,7 @@ export async function deliverNotices(services: SenderServices): Promise<number> 
   return taken.length;
 }
 
-/**
- * Owners take turns, and each has few at the same time: a slow receiver of one user delays no other. Operators come first. A taken delivery
- * has a lease: after a crash it is due again when the lease ends.
- */
+/** Owners take turns, each with few at a time: a slow receiver delays no other. Operators come first. After a crash a delivery is due when its lease ends. */
 async function takeDeliveries(db: Db): Promise<readonly TakenDelivery[]> {
   const { concurrency, perOwner, leaseMs } = NOTICE_RULES;
   const { rows } = await sql<TakenDelivery>`
@@ -128,8 +116,11 @@ async function deliver(services: SenderServices, delivery: TakenDelivery): Promi
   const { notice_id: id, content, created_at, attempts } = delivery;
   const result = await sendNotice(services, delivery, { id, at: created_at.getTime(), content });
   crashPoint('notice.sent');
-  const verdict = verdictOf({ result, number: attempts, now: clock.now(), random: Math.random() }, NOTICE_RULES);
-  const summary = summaryOf(result);
+  const verdict = outbound.verdictOf(
+    { result, number: attempts, now: clock.now(), random: Math.random() },
+    NOTICE_RULES,
+  );
+  const summary = outbound.summaryOf(result);
   await mark(db, delivery, verdict, summary);
   const fields = { user: delivery.user_id, notice: id, destination: delivery.id, attempt: attempts, ...summary };
   if (verdict.state === 'delivered') log.info('notice.delivered', fields);
@@ -147,8 +138,8 @@ const postpone = async (db: Db, { user_id, notice_id, id, attempts }: TakenDeliv
 const mark = async (
   db: Db,
   { user_id, notice_id, id, attempts }: TakenDelivery,
-  verdict: Verdict,
-  { status, error }: AttemptSummary,
+  verdict: outbound.Verdict,
+  { status, error }: outbound.AttemptSummary,
 ): Promise<void> => {
   const waitMs = verdict.state === 'pending' ? verdict.waitMs : 0;
   await sql`

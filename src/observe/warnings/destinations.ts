@@ -17,7 +17,6 @@ const SECRET_BYTES = 32;
 
 export interface DestinationOptions extends WarningActor {
   readonly sealer: Sealer;
-  /** Whether mail can be sent. */
   readonly hasMail: boolean;
 }
 
@@ -119,7 +118,6 @@ async function checkAddresses(tx: Tx, owner: string, addresses: readonly string[
     );
 }
 
-/** Those that may get mail now. */
 export async function allowedAddresses(db: Db, owner: string, addresses: readonly string[]): Promise<string[]> {
   if (owner === OPERATORS) return [...addresses];
   const people = await db

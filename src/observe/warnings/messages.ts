@@ -8,7 +8,6 @@ export interface Notice {
   readonly at: number;
   /** Undefined for a test. */
   readonly content: NoticeContent | undefined;
-  /** The page of the console with the warnings of the owner. */
   readonly url: string;
 }
 
@@ -19,7 +18,6 @@ const PERIODS = {
   last_day: 'in the last 24 hours',
 } as const;
 
-/** One line that says what happened. */
 export function titleOf(content: NoticeContent): string {
   const { rule, count, subjects } = content;
   const [first] = subjects;
@@ -87,15 +85,12 @@ export const webhookBody = (notice: Notice): object => ({
   data: { title: headOf(notice), url: notice.url, ...notice.content },
 });
 
-/** Limits of Slack's header and section. */
 const SLACK_HEADER = 150;
 const SLACK_SECTION = 3_000;
 
-/** The control characters of Slack's text. */
 const slackText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** An incoming webhook of Slack: text for notifications, blocks for the channel. */
 export function slackBody(notice: Notice): object {
   const head = headOf(notice);
   let text = `<${notice.url}|Open warnings>`;
@@ -113,7 +108,6 @@ export function slackBody(notice: Notice): object {
   };
 }
 
-/** The Markdown of adaptive cards. */
 const cardText = (text: string): string => text.replaceAll(/[\\`*_[\]<>]/g, '\\$&');
 
 /** A workflow webhook of Teams: a message with one adaptive card. */

@@ -48,6 +48,5 @@ export const noticeView = ({ id, content, created_at, deliveries }: NoticeRow): 
   deliveries,
 });
 
-/** Deletes old notices with their deliveries, one batch per run. */
 export const expireNotices = (db: Db): Promise<number> =>
   deleteBatch(db, 'notices', sql`created_at < now() - ${WARNING_LIMITS.retentionDays} * interval '1 day'`);

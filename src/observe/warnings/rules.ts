@@ -5,14 +5,7 @@ import { type ApiError, fail, failAt, formatNanos, newId, parseNanos } from '../
 import { ALARMS } from '../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } from '../../rules/index.ts';
-import {
-  type NewWarning,
-  problemsOf,
-  ShownWarning,
-  shownRow,
-  type WarningChange,
-  warningDefaults,
-} from '../../schemas/index.ts';
+import * as schemas from '../../schemas/index.ts';
 
 export type WarningRow = Row<'warning_rules'> & {
   readonly holds_for: number;
@@ -53,10 +46,14 @@ async function readWarning(tx: Tx, owner: string, id: string): Promise<WarningRo
   return row;
 }
 
-export const createWarning = (db: Db, rule: NewWarning, { owner, by }: WarningActor): Promise<ShownWarning> =>
+export const createWarning = (
+  db: Db,
+  rule: schemas.NewWarning,
+  { owner, by }: WarningActor,
+): Promise<schemas.ShownWarning> =>
   db.transaction().execute(async (tx) => {
     await lockOwner(tx, owner);
-    const { scope, period, minCalls, states } = warningDefaults(rule);
+    const { scope, period, minCalls, states } = schemas.warningDefaults(rule);
     // A user watches no other user.
     const subject = rule.subject ?? (owner !== OPERATORS && scope === 'user' ? owner : undefined);
     await checkSubject(tx, owner, { kind: rule.kind, scope, subject });
@@ -88,15 +85,15 @@ export const createWarning = (db: Db, rule: NewWarning, { owner, by }: WarningAc
 export const changeWarning = (
   db: Db,
   id: string,
-  change: WarningChange,
+  change: schemas.WarningChange,
   { owner, by }: WarningActor,
-): Promise<ShownWarning> =>
+): Promise<schemas.ShownWarning> =>
   db.transaction().execute(async (tx) => {
     await lockOwner(tx, owner);
     const before = warningView(await readWarning(tx, owner, id));
     const merged = Object.entries({ ...before, ...change }).map(([name, value]) => [name, value ?? undefined]);
-    const { subject: _, ...checked } = Object.fromEntries(merged) as Parameters<typeof problemsOf>[0];
-    const [problem] = problemsOf(checked);
+    const { subject: _, ...checked } = Object.fromEntries(merged) as Parameters<typeof schemas.problemsOf>[0];
+    const [problem] = schemas.problemsOf(checked);
     if (problem) throw fail('invalid_request', `${problem[0]}: ${problem[1]}.`, { param: problem[0] });
     await checkDestinations(tx, owner, change.destinations);
     const { amount, states, ...rest } = change;
@@ -140,7 +137,7 @@ export async function expectFree(tx: Tx, what: 'rules' | 'destinations', owner: 
 }
 
 interface Subject {
-  readonly kind: NewWarning['kind'];
+  readonly kind: schemas.NewWarning['kind'];
   readonly scope: WarningScope;
   readonly subject: string | undefined;
 }
@@ -175,5 +172,5 @@ async function checkDestinations(tx: Tx, owner: string, ids: readonly string[] |
 const nanosOf = (amount: string | undefined): bigint | undefined =>
   amount === undefined ? undefined : parseNanos(amount);
 
-export const warningView = (row: WarningRow): ShownWarning =>
-  shownRow(ShownWarning, row, { amount: row.nanos === null ? null : formatNanos(row.nanos) });
+export const warningView = (row: WarningRow): schemas.ShownWarning =>
+  schemas.shownRow(schemas.ShownWarning, row, { amount: row.nanos === null ? null : formatNanos(row.nanos) });

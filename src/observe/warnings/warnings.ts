@@ -26,12 +26,7 @@ export function createWarnings(options: WarningOptions) {
     mailer: mail && new Mailer(mail, log),
   };
   const jobs: readonly Job[] = [
-    {
-      name: 'warnings.check',
-      everyMs: WARNING_CHECK_MS,
-      needs: WARNING_WORK,
-      run: () => checkWarnings(db, clock),
-    },
+    { name: 'warnings.check', everyMs: WARNING_CHECK_MS, needs: WARNING_WORK, run: () => checkWarnings(db, clock) },
     { name: 'notices.deliver', everyMs: 1_000, needs: NOTICE_WORK, run: () => deliverNotices(services) },
     { name: 'notices.expire', everyMs: 3_600_000, run: () => expireNotices(db) },
   ];

@@ -1,12 +1,8 @@
-/**
- * The concurrency and the rates of accounts, divided among the workers of a machine: the primary lends permits, and no more of an account than
- * its limit. Permits that a worker does not use go to one that is short of them (account-shares.ts).
- */
+/** Concurrency and rates of accounts, divided among the workers of a machine: the primary lends permits, and recalls those that others are short of. */
 import type { Clock } from '../../core/index.ts';
 
 export interface BorrowNotice {
   readonly id: string;
-  /** The limit of the account, as the worker read it. */
   readonly total: number;
   readonly count: number;
   /** How long permits stay in use after their worker has ended. */
@@ -18,10 +14,8 @@ export interface PermitNotice {
   readonly count: number;
 }
 
-/** A worker, as the book sees it. */
 export interface PermitHolder {
   grant(notice: PermitNotice): void;
-  /** Others are short of permits: the worker gives back what it can spare. */
   recall(id: string): void;
 }
 
@@ -47,7 +41,6 @@ export class AccountBook {
     this.#clock = clock;
   }
 
-  /** The part of the book that one worker uses. */
   openPage(holder: PermitHolder) {
     return {
       borrow: ({ id, total, count, keepMs }: BorrowNotice): void => {
@@ -64,7 +57,6 @@ export class AccountBook {
         entry.demands.delete(holder);
         this.#lend(entry);
       },
-      /** The worker has ended, and with it all of its requests. */
       close: (): void => {
         for (const entry of this.#entries.values()) {
           entry.demands.delete(holder);

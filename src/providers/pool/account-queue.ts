@@ -1,7 +1,4 @@
-/**
- * Calls that wait for a slot while every usable account of their group is full. Users take turns, so that one with many calls does not
- * keep the others waiting. A wait is short and the queue bounded: both ends are refused with a time to come back.
- */
+/** Calls that wait for a slot while every usable account of their group is full. Users take turns; a wait is short and the queue bounded. */
 import type { Clock } from '../../core/index.ts';
 import { ACCOUNT_QUEUE } from '../../rules/index.ts';
 import type { Pool } from './pool.ts';
@@ -11,9 +8,7 @@ export interface QueuedCall {
   readonly userId: string;
   /** The same for calls that can use the same accounts: when one of them cannot start, none can. */
   readonly needs: string;
-  /** Tries to lease an account and continues the call; false while there is none. Must not throw. */
   start(): boolean;
-  /** The time is over, or the queue is full. */
   refuse(): void;
 }
 
@@ -73,7 +68,6 @@ export class AccountQueue {
     return () => this.#remove(waiting);
   }
 
-  /** Groups with waiting calls, for diagnostics. */
   lengths(): { readonly groupId: string; readonly length: number }[] {
     return [...this.#groups.keys()].map((groupId) => ({ groupId, length: this.waiting(groupId) }));
   }

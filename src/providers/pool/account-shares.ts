@@ -1,9 +1,4 @@
-/**
- * The concurrency and the rates of accounts that one worker may use. It starts with an equal part of each account's limit, borrows from the
- * primary before it runs out, and gives back what it does not use when another worker is short (account-book.ts). A request or token of a rate
- * is in use for 60 s. The choice of an account needs no message. Every worker may always send one request at a time, so an account with
- * a lower concurrency than there are workers may get one from each; rates are exact.
- */
+/** What one worker may use of accounts: a part of each limit, and permits that the primary lends. One request at a time is always admitted; rates are exact. */
 import { type Clock, WINDOW_MS } from '../../core/index.ts';
 import { exactPartOf, type Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import type { BorrowNotice, PermitNotice } from './account-book.ts';
@@ -26,7 +21,6 @@ export interface AccountSharesOptions {
 type ShareKind = 'slots' | 'rpm' | 'tpm';
 
 interface Part {
-  /** Of the account and the kind. */
   readonly id: string;
   readonly kind: ShareKind;
   account: PooledAccount;
@@ -86,7 +80,6 @@ export class AccountShares {
     return part.held;
   }
 
-  /** What this worker uses, with so many requests more. */
   #inUse({ account, kind }: Part, more: number): number {
     const { pool } = this.#options;
     const open = pool.inFlight(account.id) + more;
@@ -95,7 +88,6 @@ export class AccountShares {
     return kind === 'rpm' ? requests + more : tokens;
   }
 
-  /** Permits that a worker keeps ready for its next requests. */
   #spareOf({ total }: Part): number {
     return Math.ceil(total / (4 * this.#options.share.workers));
   }

@@ -1,8 +1,4 @@
-/**
- * What accounts have used of the limits that operators set for them: requests and tokens a minute, and the provider's cost a day and month. The
- * pool skips an account that has reached one. Counts are in memory: other replicas tell theirs every second (shared-health.ts), or at once by
- * Redis, and the workers of one machine divide a limit (account-shares.ts). Accounts without limits cost nothing here.
- */
+/** What accounts have used of limits of operators: requests and tokens a minute, costs a day and month. In memory; replicas tell theirs (shared-health.ts). */
 import { type Clock, type Nanos, OPEN_RETRY_MS, RateWindow } from '../../core/index.ts';
 import { burstOf } from './limiter.ts';
 
@@ -44,7 +40,6 @@ export class AccountUsage {
   readonly #clock: Clock;
   readonly #burstPercent: number;
   readonly #states = new Map<string, { requests: RateWindow; tokens: RateWindow; elsewhere: UsedRates }>();
-  /** Set by what knows the costs. */
   costsOf: CostsOf = () => undefined;
   /** Called with every request and with the tokens of every reply. */
   onUsed: (id: string, rate: keyof UsedRates, units: number) => void = () => {};
@@ -54,12 +49,10 @@ export class AccountUsage {
     this.#burstPercent = burstPercent;
   }
 
-  /** A request is sent. */
   begin({ id, limits }: LimitedAccount): void {
     if (limits) this.#add(id, 'requests', 1);
   }
 
-  /** A request has used so many tokens. */
   count(id: string, tokens: number): void {
     if (this.#states.has(id)) this.#add(id, 'tokens', tokens);
   }
@@ -121,7 +114,6 @@ export class AccountUsage {
     state.elsewhere = { ...state.elsewhere, [rate]: others };
   }
 
-  /** Forgets accounts that are removed or have no limits any more. */
   retain(accounts: readonly LimitedAccount[]): void {
     const limited = new Set(accounts.flatMap(({ id, limits }) => (limits ? [id] : [])));
     for (const id of this.#states.keys()) if (!limited.has(id)) this.#states.delete(id);

@@ -11,7 +11,6 @@ interface Slot {
 }
 
 export class Circuit {
-  /** Attempts of the last `windowMs`, the newest slot last. */
   #slots: Slot[] = [];
   #failuresInRow = 0;
   #lastFailureAt = Number.NEGATIVE_INFINITY;
@@ -19,7 +18,6 @@ export class Circuit {
   /** Undefined while the circuit is open, and before its first ejection. */
   #closedAt: number | undefined;
 
-  /** Ejections that followed one another. */
   get ejections(): number {
     return this.#ejections;
   }
@@ -29,7 +27,6 @@ export class Circuit {
     this.#failuresInRow = 0;
   }
 
-  /** True when the failures are enough to open the circuit. */
   fail(now: number): boolean {
     const slot = this.#slot(now);
     slot.attempts += 1;
@@ -54,14 +51,12 @@ export class Circuit {
     return Math.min(CIRCUIT.maxEjectionMs, Math.round(varied));
   }
 
-  /** Another replica opened it, for the n-th time. */
   openAs(ejections: number): void {
     this.#ejections = Math.max(this.#ejections, ejections);
     this.#closedAt = undefined;
     this.#slots = [];
   }
 
-  /** The account works again. */
   close(now: number): void {
     this.#closedAt = now;
     this.#failuresInRow = 0;

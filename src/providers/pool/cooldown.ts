@@ -3,7 +3,6 @@ import type { FaultKind, TimeoutClass } from '../../rules/index.ts';
 
 /** What an account is used for. A fault of one use says nothing about the others, unless the whole account is at fault. */
 export interface AccountUse {
-  /** The model as the provider names it. */
   readonly model?: string | undefined;
   readonly operation?: TimeoutClass | undefined;
 }
@@ -12,9 +11,7 @@ export interface AttemptFault {
   readonly kind: FaultKind;
   /** The provider's own retry-after; the default of the kind when undefined. */
   readonly cooldownMs?: number | undefined;
-  /** The provider's code of the error, for operators. */
   readonly providerCode?: string | undefined;
-  /** The provider's message without secrets, for operators. */
   readonly message?: string | undefined;
   /** Lines of other groups take the calls, so that every account of the group may be ejected. */
   readonly hasFallback?: boolean;
@@ -26,10 +23,8 @@ export interface Cooldown {
   readonly kind: FaultKind;
   readonly providerCode: string | undefined;
   readonly message: string | undefined;
-  /** Milliseconds since 1970. */
   readonly since: number;
   readonly until: number;
-  /** Faults since its start. */
   readonly faults: number;
   /** Ejections by the circuit that followed one another; 0 for a pause that the provider asked for. */
   readonly ejections: number;

@@ -1,7 +1,4 @@
-/**
- * Health of one account: requests in flight, whether it is parked, and its circuits and cooldowns, of the whole account or of one use
- * of it (a model and a kind of operation). A fault that a request caused by itself changes nothing here.
- */
+/** Health of one account: requests in flight, park, and circuits and cooldowns of the account or one use of it. Faults of a request itself count for nothing. */
 import type { Clock } from '../../core/index.ts';
 import { type FaultKind, type FaultRow, faultRow, MAX_COOLDOWN_MS } from '../../rules/index.ts';
 import { Circuit } from './circuit.ts';
@@ -26,21 +23,17 @@ export interface HealthHost {
   readonly onChange: (key: string, endedUntil: number | undefined) => void;
 }
 
-/** What an attempt was when it began. */
 interface AttemptStart {
   readonly isProbe: boolean;
-  /** Faults that were known then. */
   readonly faultCount: number;
 }
 
-/** One attempt on the account. */
 export interface BegunAttempt {
   /** The provider responds with success, although its response is not complete. */
   answered(): void;
   end(fault?: AttemptFault): void;
 }
 
-/** The account is used after all others until the cooldown ends. */
 const AVOIDING: ReadonlySet<FaultRow['effect']> = new Set(['avoid', 'park']);
 
 /** Callers choose model names where the catalog has patterns, so the number of uses is bounded. */
@@ -49,9 +42,7 @@ interface Scope {
   readonly use: AccountUse | undefined;
   readonly circuit: Circuit;
   cooldown?: Cooldown | undefined;
-  /** Number of the fault that started or extended the cooldown. */
   fault: number;
-  /** The attempt that finds out whether the account works again. */
   probe?: BegunAttempt | undefined;
 }
 
@@ -82,7 +73,6 @@ export class AccountHealth {
     return this.#identity;
   }
 
-  /** Requests in flight and recent failures in a row. */
   load(use: AccountUse): number {
     if (this.#scopes.size === 0) return this.#inFlight;
     const now = this.#now();
@@ -104,7 +94,6 @@ export class AccountHealth {
     return isRunning || (cooldown.ejections > 0 && probe) ? 'out' : 'ready';
   }
 
-  /** The cooldown that ends last among those that forbid the use. */
   longest(use: AccountUse): Cooldown | undefined {
     return this.#longest(use, 'out');
   }
@@ -121,7 +110,6 @@ export class AccountHealth {
     return first && second && second.until > first.until ? second : first;
   }
 
-  /** Why the account does not take the use now. */
   reasons(use: AccountUse): FaultKind[] {
     return this.#scopesFor(use)
       .filter((scope) => this.#standingOf(scope) === 'out')
@@ -206,12 +194,9 @@ export class AccountHealth {
     for (const [key, { cooldown }] of this.#scopes) if (cooldown && !isKnown(key)) this.#end(key, 'elsewhere');
   }
 
-  /** A test of the operator succeeded: nothing keeps the account out of use. */
   reset(): void {
     for (const key of [...this.#scopes.keys()]) this.#recover(key, 'success');
   }
-
-  // ---------------------------------------------------------------- outcomes
 
   #onAnswered(use: AccountUse, attempt: BegunAttempt): void {
     for (const key of this.#keysFor(use)) {
@@ -270,10 +255,7 @@ export class AccountHealth {
     this.#cool(key, scope, fault, { ms: fault.cooldownMs ?? row.cooldownMs, ejections: 0, isKept: false });
   }
 
-  /**
-   * A provider whose own checks fail rejects valid credentials too, so one rejection is not believed. A second one is, if its attempt
-   * began after the first was known: attempts that were in flight together say the same thing once.
-   */
+  /** A provider whose checks fail rejects valid credentials too. A second rejection is believed, if its attempt began after the first was known. */
   #onCredentialRejected(fault: AttemptFault, faultCount: number): void {
     const scope = this.#scopes.get(WHOLE) ?? this.#addScope(WHOLE, undefined);
     const isKnown = scope.cooldown?.kind === fault.kind;
@@ -321,8 +303,6 @@ export class AccountHealth {
     this.#host.onChange(key, undefined);
   }
 
-  // ---------------------------------------------------------------- scopes
-
   #scopesFor(use: AccountUse): readonly Scope[] {
     return this.#keysFor(use).flatMap((key) => this.#scopes.get(key) ?? []);
   }
@@ -351,7 +331,6 @@ export class AccountHealth {
 
 const NO_KEYS: readonly string[] = [];
 
-/** The ejection is over, and no attempt has succeeded since. */
 const isHalfOpen = ({ cooldown }: Scope, now: number): boolean =>
   cooldown !== undefined && cooldown.ejections > 0 && cooldown.until <= now;
 

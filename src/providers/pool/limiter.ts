@@ -1,33 +1,19 @@
-/**
- * Rate limits of a key, its user and an operation: requests per minute, tokens per minute, and concurrency. A request must fit all. No
- * 60 s admit more than a limit (core/rate-window.ts). Where requests are counted is a matter of `LimitCounts`: in this process, in the primary
- * of a worker, or in Redis. Reasons: docs/adr/0008-limits.md
- */
-import {
-  type ApiError,
-  fail,
-  type LimitedKey,
-  type Limits,
-  type MaybePromise,
-  type WindowUse,
-} from '../../core/index.ts';
+/** Rate limits of a key, its user and an operation: a request must fit all. `LimitCounts` says where they are counted. Reasons: docs/adr/0008-limits.md */
+import * as core from '../../core/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 
 export interface LimitCounts {
-  /** Counts a request if it fits all scopes. */
-  take(scopes: readonly LimitScope[]): MaybePromise<Take>;
-  /** Adds tokens to scopes with a token limit. */
+  take(scopes: readonly LimitScope[]): core.MaybePromise<Take>;
   count(scopes: readonly LimitScope[], tokens: number): void;
 }
 
 export interface Take {
-  /** By scope, with the request if it was counted. */
   readonly used: readonly LimitUsage[];
   /** Undefined when the request does not fit. To be called once. */
   readonly release: (() => void) | undefined;
 }
 
 export interface Slot {
-  /** Response headers with the remaining budget of the tighter scope. */
   readonly headers: Readonly<Record<string, string>>;
   release(): void;
 }
@@ -38,7 +24,6 @@ export interface OperationLimit {
   readonly rpm: number;
 }
 
-/** The key, the user, or one operation of the user, with its limits. */
 export interface LimitScope {
   readonly owner: 'key' | 'user' | 'operation';
   readonly id: string;
@@ -48,13 +33,12 @@ export interface LimitScope {
   readonly burst: number;
 }
 
-export type RateLimits = Pick<Limits, 'rpm' | 'tpm' | 'concurrency'>;
+export type RateLimits = Pick<core.Limits, 'rpm' | 'tpm' | 'concurrency'>;
 
 /** Counts usage, not the remainder, so that a limit may change at any time. */
 export interface LimitUsage {
-  readonly requests: WindowUse;
-  readonly tokens: WindowUse;
-  /** Requests in flight. */
+  readonly requests: core.WindowUse;
+  readonly tokens: core.WindowUse;
   readonly open: number;
 }
 
@@ -68,11 +52,8 @@ export class Limiter {
     this.#burstPercent = burstPercent;
   }
 
-  /**
-   * Counts a request. Returns undefined when it has no limits, and a promise only when another process must be asked. Throws or rejects
-   * with `rate_limit_exceeded` and `retryAfter`.
-   */
-  acquire(key: LimitedKey, operation?: OperationLimit): undefined | MaybePromise<Slot> {
+  /** Undefined when it has no limits, a promise only when another process must be asked. Throws or rejects with `rate_limit_exceeded` and `retryAfter`. */
+  acquire(key: core.LimitedKey, operation?: OperationLimit): undefined | core.MaybePromise<Slot> {
     if (!key.limits && !key.userLimits && !operation) return undefined;
     const scopes = this.#scopesOf(key, operation);
     if (scopes.length === 0) return undefined;
@@ -80,14 +61,13 @@ export class Limiter {
     return take instanceof Promise ? take.then((taken) => slotOf(scopes, taken)) : slotOf(scopes, take);
   }
 
-  /** Adds the tokens that a request used. */
-  count(key: LimitedKey, tokens: number): void {
+  count(key: core.LimitedKey, tokens: number): void {
     if (!key.limits && !key.userLimits) return;
     const scopes = this.#scopesOf(key).filter(({ limits }) => limits.tpm !== undefined);
     if (scopes.length > 0) this.#counts.count(scopes, tokens);
   }
 
-  #scopesOf({ id, userId, limits, userLimits }: LimitedKey, operation?: OperationLimit): readonly LimitScope[] {
+  #scopesOf({ id, userId, limits, userLimits }: core.LimitedKey, operation?: OperationLimit): readonly LimitScope[] {
     const scopes: LimitScope[] = [];
     const add = (owner: LimitScope['owner'], ownerId: string, rates: RateLimits): void => {
       const { rpm, tpm, concurrency } = rates;
@@ -116,12 +96,11 @@ function slotOf(scopes: readonly LimitScope[], { used, release }: Take): Slot {
   };
 }
 
-/** The error for a request that does not fit. Reports the limit with the longest wait. */
-function limitRejection(scopes: readonly LimitScope[], used: readonly LimitUsage[]): ApiError {
+function limitRejection(scopes: readonly LimitScope[], used: readonly LimitUsage[]): core.ApiError {
   const rejections = used.flatMap((usage, n) => rejectionsOf(scopes[n] as LimitScope, usage));
   const [longest = { retryAfter: 1, message: undefined }] = rejections.sort((a, b) => b.retryAfter - a.retryAfter);
   const { retryAfter, message } = longest;
-  return fail('rate_limit_exceeded', message, { retryAfter, headers: limitHeaders(scopes, used) });
+  return core.fail('rate_limit_exceeded', message, { retryAfter, headers: limitHeaders(scopes, used) });
 }
 
 interface LimitRejection {
@@ -170,4 +149,27 @@ function limitHeaders(scopes: readonly LimitScope[], used: readonly LimitUsage[]
   return headers;
 }
 
-export const NO_USE: WindowUse = { used: 0, waitMs: 0, resetMs: 0 };
+export const NO_USE: core.WindowUse = { used: 0, waitMs: 0, resetMs: 0 };
+
+/** Throws or rejects when a limit is reached. Without a promise when the limits are counted in this process. */
+export function acquireSlot(
+  limiter: Limiter,
+  call: Call,
+  key: core.LimitedKey,
+  operation?: OperationLimit,
+): undefined | Promise<void> {
+  // A turn of a WebSocket that goes on over HTTP is one request.
+  if (HOLDING.has(call)) return undefined;
+  const acquired = limiter.acquire(key, operation);
+  if (acquired instanceof Promise) return acquired.then((slot) => hold(call, slot));
+  if (acquired) hold(call, acquired);
+  return undefined;
+}
+
+const HOLDING = new WeakSet<Call>();
+
+function hold(call: Call, slot: Slot): void {
+  HOLDING.add(call);
+  call.addHeaders(slot.headers);
+  call.onClose(() => slot.release());
+}

@@ -2,11 +2,11 @@
 import { type Clock, RateWindow, WINDOW_MS } from '../../core/index.ts';
 import { type LimitCounts, type LimitScope, type LimitUsage, NO_USE, type Take } from './limiter.ts';
 
-interface State {
-  readonly requests: RateWindow;
-  readonly tokens: RateWindow;
-  open: number;
-  usedAt: number;
+class State {
+  readonly requests = new RateWindow();
+  readonly tokens = new RateWindow();
+  open = 0;
+  usedAt = 0;
 }
 
 /** A scope that is idle for longer is forgotten, with the mean of its tokens. */
@@ -67,12 +67,7 @@ export class LocalLimits implements LimitCounts {
   #stateOf({ owner, id }: LimitScope, now: number): State {
     if (now - this.#sweptAt >= WINDOW_MS) this.#sweep(now);
     const name = `${owner}:${id}`;
-    const state = this.#states.get(name) ?? {
-      requests: new RateWindow(),
-      tokens: new RateWindow(),
-      open: 0,
-      usedAt: now,
-    };
+    const state = this.#states.get(name) ?? new State();
     this.#states.set(name, state);
     state.usedAt = now;
     return state;

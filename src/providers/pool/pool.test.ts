@@ -46,6 +46,18 @@ test('the pool never exceeds maxConcurrency, and a released slot is free again',
   leased(pool.lease(accounts));
 });
 
+test('an account of several groups has one limit and one health, and its slot is free for all of them', () => {
+  const pool = new Pool(new FakeClock());
+  const inGroup = (groupId: string) => [account('a', { groupId, groups: ['g', 'h'], maxConcurrency: 1 })];
+  const freed: string[] = [];
+  pool.onFree((groupId) => freed.push(groupId));
+  const lease = leased(pool.lease(inGroup('g')));
+  assert.deepEqual(pool.lease(inGroup('h')), { retryMs: 1_000, reason: 'full' });
+  lease.release({ kind: 'rate_limited', cooldownMs: 12_000 });
+  assert.deepEqual(freed, ['g', 'h']);
+  assert.deepEqual(pool.lease(inGroup('h')), { retryMs: 12_000, reason: 'rate_limited' });
+});
+
 test('the pool does not use a rate-limited account during the cooldown that the provider requested', () => {
   const clock = new FakeClock();
   const pool = new Pool(clock);

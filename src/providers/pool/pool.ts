@@ -1,8 +1,4 @@
-/**
- * Pool of upstream accounts: which account gets the next attempt. Among the accounts of the best priority that are healthy and have a
- * free slot, a session keeps its own, and other requests get the least loaded. Each replica chooses by itself, in memory;
- * `shared-health.ts` shares what replicas learn about accounts. Reasons: docs/adr/0015-account-pool.md
- */
+/** Pool of upstream accounts: which one gets the next attempt. Sessions keep theirs, others get the least loaded. Reasons: docs/adr/0015-account-pool.md */
 import type { Clock } from '../../core/index.ts';
 import { CIRCUIT, type FaultKind, faultRow, PARKED_RETRY_MS, SESSION_LOAD } from '../../rules/index.ts';
 import { AccountUsage, type LimitedAccount, type ReachedLimit } from './account-usage.ts';
@@ -18,17 +14,20 @@ import {
 import { AccountHealth } from './health.ts';
 import { sessionScore } from './rendezvous.ts';
 
-/** The part of an account that the pool uses; the catalog provides it. */
-export interface PooledAccount extends LimitedAccount {
+/** An account of several groups has one health and one concurrency limit in all of them. */
+interface GroupedAccount {
   readonly groupId: string;
+  readonly groups?: readonly string[] | undefined;
+}
+
+export interface PooledAccount extends LimitedAccount, GroupedAccount {
   readonly weight: number;
   readonly priority: number;
   readonly maxConcurrency: number;
 }
 
 /** The part of an account that decides whether its cooldowns still hold. */
-export interface AccountIdentity extends LimitedAccount {
-  readonly groupId: string;
+export interface AccountIdentity extends LimitedAccount, GroupedAccount {
   readonly baseUrl: string;
   readonly credential: string;
   readonly cloud?: object | undefined;
@@ -37,7 +36,6 @@ export interface AccountIdentity extends LimitedAccount {
 
 export interface AccountLease<A extends PooledAccount> {
   readonly account: A;
-  /** The provider responds with success; its response is not complete. */
   answered(): void;
   /** Frees the slot, once. A fault may start a cooldown; without one, the attempt was a success. */
   release(fault?: AttemptFault): void;
@@ -63,12 +61,10 @@ export interface Obstacle {
   readonly until?: number;
 }
 
-/** A cooldown of this moment, as operators see it. */
 export interface CoolingAccount extends Cooldown {
   readonly account: string;
 }
 
-/** What happened to an account, for the log. */
 export type HealthEvent = AccountEvent & { readonly account: string };
 
 /** A change of this replica that the others have to learn of. */
@@ -78,9 +74,7 @@ export interface HealthChange {
   readonly key: string;
   /** Undefined when it ended. */
   readonly cooldown: Cooldown | undefined;
-  /** The end of the cooldown that is over. */
   readonly endedUntil: number | undefined;
-  /** The provider rejects the credential. */
   readonly park: Park | undefined;
 }
 
@@ -95,7 +89,6 @@ export interface PoolOptions {
   readonly onHealthEvent?: (event: HealthEvent) => void;
   /** Turns the secret identity of an account into a text that may be stored. */
   readonly fingerprint?: (identity: string) => string;
-  /** The part of a limit of requests per minute that one second admits. */
   readonly burstPercent?: number;
 }
 
@@ -105,7 +98,7 @@ const FULL_RETRY_MS = 1_000;
 const isUsableWhileCooling = (kind: FaultKind): boolean => faultRow(kind).effect === 'count';
 
 interface Entry {
-  groupId: string;
+  groups: readonly string[];
   readonly health: AccountHealth;
 }
 
@@ -211,10 +204,7 @@ export class Pool {
     return Math.min(...waits);
   }
 
-  /**
-   * Forgets the cooldowns of accounts whose credential, address or proxy changed, and of removed accounts: they say nothing about the
-   * account as it is now. Called with the accounts of every new catalog.
-   */
+  /** Forgets the cooldowns of accounts that were removed or have another credential, address or proxy. Called with the accounts of every new catalog. */
   reload(accounts: readonly AccountIdentity[]): void {
     this.usage.retain(accounts);
     const ids = new Set(accounts.map(({ id }) => id));
@@ -230,26 +220,22 @@ export class Pool {
     }
   }
 
-  /** Cooldowns that have not ended. */
   cooling(): CoolingAccount[] {
     return [...this.#accounts].flatMap(([account, { health }]) =>
       health.cooling().map((cooldown) => ({ account, ...cooldown })),
     );
   }
 
-  /** Accounts that are parked or draining. */
   parked(): (Park & { readonly account: string })[] {
     return [...this.#accounts].flatMap(([account, { health }]) => (health.park ? [{ account, ...health.park }] : []));
   }
 
-  /** Faults since the start of the process, by account and kind. */
   faults(): { readonly account: string; readonly kind: FaultKind; readonly count: number }[] {
     return [...this.#accounts].flatMap(([account, { health }]) =>
       [...health.faults].map(([kind, count]) => ({ account, kind, count })),
     );
   }
 
-  /** The limit that keeps the account out of use. */
   reachedLimit(account: LimitedAccount): ReachedLimit | undefined {
     return this.usage.reached(account, this.inFlight(account.id));
   }
@@ -261,15 +247,13 @@ export class Pool {
     return hasRoom;
   }
 
-  /** Requests in flight of an account. */
   inFlight(id: string): number {
     return this.#accounts.get(id)?.health.inFlight ?? 0;
   }
 
   /** The account may take further calls, because its limit was raised. */
   announceRoom(accountId: string): void {
-    const groupId = this.#accounts.get(accountId)?.groupId;
-    if (groupId !== undefined) this.#announceFree(groupId);
+    this.#announceFree(this.#groupsOf(accountId));
   }
 
   /** Calls back when an account of a group may take a further call. */
@@ -277,14 +261,11 @@ export class Pool {
     this.#onFree.push(listener);
   }
 
-  // ---------------------------------------------------------------- sharing
-
   /** Calls back when a credential was rejected, so that other replicas learn of it at once. */
   onParked(listener: () => void): void {
     this.#onParked = listener;
   }
 
-  /** What other replicas have to learn since the last call. */
   takeChanges(): HealthChange[] {
     const changes = [...this.#changes].flatMap(([account, keys]) => {
       const health = this.#accounts.get(account)?.health;
@@ -324,14 +305,14 @@ export class Pool {
         .filter(({ account, cause, identity }) => cause === 'operator' || isCurrent(account, identity))
         .map((park) => [park.account, park]),
     );
-    for (const [id, { health, groupId }] of this.#accounts) {
+    for (const [id, { health, groups }] of this.#accounts) {
       const own = this.#changes.get(id);
       const rows = new Map(known.get(id)?.map((row) => [row.use ? keyOf(row.use) : WHOLE, row]));
       health.retain((key) => rows.has(key) || own?.has(key) === true);
       for (const [key, row] of rows) if (!own?.has(key)) health.adopt(key, row);
       const park = parkOf.get(id);
       if (park || !own?.has(WHOLE)) health.setPark(park, 'elsewhere');
-      if (!park) this.#announceFree(groupId);
+      if (!park) this.#announceFree(groups);
     }
   }
 
@@ -342,8 +323,6 @@ export class Pool {
       return known !== undefined && known !== identity;
     });
   }
-
-  // ---------------------------------------------------------------- choice
 
   #isUsable({ id }: PooledAccount, boundTo: string | undefined): boolean {
     const park = this.#accounts.get(id)?.health.park;
@@ -364,10 +343,7 @@ export class Pool {
     return hash === undefined ? this.#leastLoaded(candidates, use) : this.#ofSession(candidates, hash, use);
   }
 
-  /**
-   * The exact minimum of load by weight: the list is read anyway, and the counts of this process are exact. Equal accounts are chosen
-   * at random by weight, so that replicas do not all choose the same one.
-   */
+  /** The minimum of load by weight, which is exact: the list is read anyway. Equal accounts at random, so that replicas do not all choose the same one. */
   #leastLoaded<A extends PooledAccount>(candidates: readonly A[], use: AccountUse): A | undefined {
     // An account of weight 0 is used when there is no other.
     const loads = candidates.map((account) =>
@@ -425,7 +401,7 @@ export class Pool {
         if (!isHeld) return;
         isHeld = false;
         attempt.end(fault);
-        this.#announceFree(account.groupId);
+        this.#announceFree(this.#groupsOf(account.id));
       },
     };
   }
@@ -457,12 +433,10 @@ export class Pool {
     return this.#health(account).longest(use)?.until ?? 0;
   }
 
-  // ---------------------------------------------------------------- state of accounts
-
-  #health({ id, groupId }: Pick<PooledAccount, 'id' | 'groupId'>): AccountHealth {
+  #health({ id, groupId, groups = [groupId] }: GroupedAccount & { readonly id: string }): AccountHealth {
     const known = this.#accounts.get(id);
     if (known) {
-      known.groupId = groupId;
+      known.groups = groups;
       return known.health;
     }
     const health = new AccountHealth({
@@ -475,14 +449,17 @@ export class Pool {
         if (this.#accounts.get(id)?.health.park && endedUntil === undefined) this.#onParked();
       },
     });
-    this.#accounts.set(id, { groupId, health });
+    this.#accounts.set(id, { groups, health });
     return health;
   }
 
   /** A group keeps half of its usable accounts, for every use. An ejection of the whole account counts for all of its uses. */
   #mayEject(id: string, key: string): boolean {
-    const groupId = this.#accounts.get(id)?.groupId;
-    const members = [...this.#accounts].filter(([, entry]) => entry.groupId === groupId && !entry.health.park);
+    return this.#groupsOf(id).every((groupId) => this.#mayEjectFrom(groupId, id, key));
+  }
+
+  #mayEjectFrom(groupId: string, id: string, key: string): boolean {
+    const members = [...this.#accounts].filter(([, { groups, health }]) => groups.includes(groupId) && !health.park);
     const ejected = members.filter(([other]) => other !== id).map(([, { health }]) => new Set(health.ejectedKeys()));
     const keys = key === WHOLE ? new Set([WHOLE, ...ejected.flatMap((own) => [...own])]) : [key];
     const limit = Math.floor(members.length * CIRCUIT.ejectedShare);
@@ -497,7 +474,11 @@ export class Pool {
     return keys;
   }
 
-  #announceFree(groupId: string): void {
-    for (const listener of this.#onFree) listener(groupId);
+  #groupsOf(id: string): readonly string[] {
+    return this.#accounts.get(id)?.groups ?? [];
+  }
+
+  #announceFree(groups: readonly string[]): void {
+    for (const listener of this.#onFree) for (const groupId of groups) listener(groupId);
   }
 }

@@ -1,8 +1,4 @@
-/**
- * Counts of rate limits for all workers of a machine: the primary counts in a `LimitBook`, and each worker asks it for its page. A request
- * with limits waits for one round trip, so a limit is exact, and so are the headers. While the primary does not respond, requests with
- * limits are rejected.
- */
+/** Counts of rate limits for all workers of a machine, in the primary. While it does not respond, requests with limits are rejected. */
 import type { Clock } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import type { LimitCounts, LimitScope, LimitUsage, Take } from './limiter.ts';
@@ -18,7 +14,6 @@ export interface TakeQuestion {
 
 export interface TakeReply {
   readonly isAdmitted: boolean;
-  /** By scope. */
   readonly used: readonly LimitUsage[];
 }
 
@@ -62,7 +57,6 @@ const ratesOnly = ({ limits: { rpm, tpm, concurrency }, ...scope }: LimitScope):
   limits: { rpm, tpm, concurrency },
 });
 
-/** The side of the primary. */
 export class LimitBook {
   readonly #limits: LocalLimits;
 
@@ -70,7 +64,6 @@ export class LimitBook {
     this.#limits = new LocalLimits(clock);
   }
 
-  /** The part of the book that one worker uses. */
   openPage() {
     const releases = new Map<number, () => void>();
     const end = (id: number): void => {
@@ -85,7 +78,6 @@ export class LimitBook {
       },
       release: end,
       count: ({ scopes, tokens }: TokenNotice): void => this.#limits.count(scopes, tokens),
-      /** The worker has ended, and with it all of its requests. */
       close: (): void => {
         for (const id of [...releases.keys()]) end(id);
       },

@@ -1,8 +1,4 @@
-/**
- * Counts of rate limits in Redis, shared by all replicas. A request waits for one round trip at its start, and not at all at its end.
- * While Redis is down, each replica counts alone. Its own counts are kept up to date meanwhile, so that limits stay in force when Redis
- * goes down.
- */
+/** Counts of rate limits in Redis, shared by all replicas. Each keeps its own counts up to date, so that limits stay in force while Redis is down. */
 import { randomUUID } from 'node:crypto';
 import { FIRST_REQUESTS, type MaybePromise, OPEN_RETRY_MS, WINDOW_MS } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
@@ -68,10 +64,7 @@ export class RedisLimits implements LimitCounts {
   }
 }
 
-/**
- * Counts what accounts with limits have used on all replicas. Nothing waits for it: each learns the sum after its own requests, and what
- * replicas tell by the database every second is the base.
- */
+/** Counts what accounts with limits have used on all replicas. Nothing waits: each learns the sum after its own requests (base: `SharedHealth`). */
 export function shareUsage(redis: Redis, usage: AccountUsage): void {
   usage.onUsed = (id, rate, units) => {
     const counted = redis.run(COUNT, [`dragoman:{account:${id}}:${rate}`], ['', String(units)]);
@@ -97,10 +90,7 @@ const openKeys = (scopes: readonly LimitScope[]): string[] =>
     .filter(({ limits: { concurrency, tpm } }) => concurrency !== undefined || tpm !== undefined)
     .map((scope) => redisKey(scope, 'open'));
 
-/**
- * The rules of rate-window.ts over a hash: `state`, and a cell by number. ARGV[1] is the time, or empty for that of Redis. A clock that was
- * set back makes the whole window one cell of this moment: nothing is forgotten early, and nothing is kept for longer than a window.
- */
+/** The rules of rate-window.ts over a hash: `state`, and a cell by number. After a clock was set back, the whole window is one cell of this moment. */
 const COMMON = `
 local now = tonumber(ARGV[1])
 if not now then

@@ -20,17 +20,14 @@ export class RetryBudget {
     this.#clock = clock;
   }
 
-  /** Retries that were refused since the start of the process. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** A call begins. */
   countCall(): void {
     this.#slot().calls += 1;
   }
 
-  /** Takes one further attempt from the budget; false when it is used up. */
   take(): boolean {
     const slot = this.#slot();
     const calls = this.#slots.reduce((sum, one) => sum + one.calls, 0);

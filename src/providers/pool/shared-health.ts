@@ -1,8 +1,4 @@
-/**
- * What replicas know about accounts, shared through the database: each writes its changes every second, and at once when an account is
- * parked or resumed, and reads those of the others when the revision of the pool says that there are some. Cooldowns survive a restart, and the admin API and `dragoman doctor` read the same
- * rows. Runs beside requests and never delays one.
- */
+/** What replicas know about accounts, shared through the database every second, and at once for parks. Survives restarts, and never delays a request. */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
@@ -14,7 +10,6 @@ import type { HealthChange, Pool, SharedState } from './pool.ts';
 export interface SharedHealthOptions {
   readonly db: Db;
   readonly pool: Pool;
-  /** Accounts of the configuration. */
   readonly accounts: () => readonly LimitedAccount[];
   /** The id may change while the process runs. */
   readonly replicaId: () => string;
@@ -216,12 +211,10 @@ async function saveCooldown(
     on conflict (account_id, operation, model) do update set replica_id = excluded.replica_id, identity = excluded.identity,
       reason = excluded.reason, provider_code = excluded.provider_code, message = excluded.message, faults = excluded.faults,
       ejections = excluded.ejections, in_use = excluded.in_use, since = excluded.since, until = excluded.until
-    where account_cooldowns.identity is distinct from excluded.identity or account_cooldowns.until <= excluded.until`.execute(
-    tx,
-  );
+    where account_cooldowns.identity is distinct from excluded.identity
+      or account_cooldowns.until <= excluded.until`.execute(tx);
 }
 
-/** An operator's decision stays. */
 async function savePark(tx: Db, { replicaId, account, identity }: Saved, park: Park): Promise<void> {
   await sql`
     insert into account_parks (account_id, state, cause, identity, provider_code, message, replica_id, since)
@@ -238,9 +231,8 @@ const dropOutdated = (db: Db, account: string, identity: string | null): Promise
   db.transaction().execute(async (tx) => {
     await lockHealth(tx);
     await sql`
-      delete from account_cooldowns where account_id = ${account} and identity is not distinct from ${identity}`.execute(
-      tx,
-    );
+      delete from account_cooldowns
+      where account_id = ${account} and identity is not distinct from ${identity}`.execute(tx);
     await sql`
       delete from account_parks
       where account_id = ${account} and cause = 'credential' and identity is not distinct from ${identity}`.execute(tx);
@@ -252,10 +244,7 @@ export const REACHED_LIMITS = sql`(
   from account_loads l, jsonb_each(l.used) u
   where l.at > now() - interval '15 seconds' and (u.value ->> 'until')::bigint > extract(epoch from now()) * 1000)`;
 
-/**
- * Every transaction that changes cooldowns or parks takes this lock before any row of an account. The trigger of parks takes it after the rows of
- * its statement, so that a configuration and a replica would wait for each other.
- */
+/** Taken before any row of an account, because the trigger of parks takes it after them: a configuration and a replica would wait for each other. */
 export async function lockHealth(tx: Db): Promise<void> {
   await tx.selectFrom('revisions').select('name').where('name', '=', 'pool').forUpdate().execute();
 }

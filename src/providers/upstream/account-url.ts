@@ -1,6 +1,5 @@
-/** Endpoint URLs and credential headers of upstream accounts, per provider style. */
-import type { Style } from '../../rules/index.ts';
-import type { CloudUse, ReachedAccount } from './account.ts';
+/** Accounts as the upstream client knows them: their endpoint URLs and credential headers, per provider style. */
+import type { CloudSettings, Style } from '../../rules/index.ts';
 
 export interface Location {
   readonly origin: string;
@@ -20,11 +19,7 @@ const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => readonly
 export const credentialHeaders = (style: Style, { credential, cloud }: ReachedAccount): readonly string[] =>
   cloud === undefined ? CREDENTIAL_HEADER[style](credential) : [];
 
-/**
- * Base URLs follow the SDK of each family: with /v1 for responses, without a version for the others. `path` is the gateway's
- * canonical path, e.g. `/v1/responses`. The query of the base URL, such as `api-version=2024-10-21`, is part of every request. `model` is
- * the account's name of it, empty for requests without one.
- */
+/** Base URLs follow the SDK of each family. `path` is the gateway's canonical path; the query of the base URL is part of every request. */
 export function locateUpstream(style: Style, account: ReachedAccount, path: string, model = ''): Location {
   const { origin, prefix, query } = parseBase(account.baseUrl);
   if (account.cloud !== undefined) return { origin, path, cloud: { account, cloud: account.cloud, style, model } };
@@ -58,3 +53,19 @@ function withQuery(located: string, query: string): string {
 }
 
 const nameOf = (pair: string): string => [...new URLSearchParams(pair).keys()][0] ?? '';
+
+export interface ReachedAccount {
+  readonly id: string;
+  readonly baseUrl: string;
+  readonly credential: string;
+  readonly cloud?: CloudSettings | undefined;
+  readonly proxy?: string | undefined;
+}
+
+/** One request of an account at a cloud, in the form of the provider's own API. */
+export interface CloudUse {
+  readonly account: ReachedAccount;
+  readonly cloud: CloudSettings;
+  readonly style: Style;
+  readonly model: string;
+}

@@ -1,5 +1,5 @@
 /** The HTTP client for providers. */
-import type { Clock } from '../../core/index.ts';
+import { type Clock, valueOfJson } from '../../core/index.ts';
 import {
   createHttpClient,
   type Exchange,
@@ -8,11 +8,12 @@ import {
   type OpenSocket,
   type ResponseListener,
   type TransportError,
+  wholeResponse,
 } from '../../platform/http/index.ts';
 import { ProxyRules, type ProxySettings } from '../../platform/outbound/index.ts';
-import type { CloudUse } from './account.ts';
+import type { CloudUse } from './account-url.ts';
+import { type Machine, NO_MACHINE } from './clouds/cloud.ts';
 import { CloudClient } from './clouds/cloud-client.ts';
-import { type Machine, NO_MACHINE } from './clouds/machine.ts';
 
 /** Its `proxy` is that of the account: a URL, `none`, or undefined for the environment. Requests with `addresses` use none. */
 export interface UpstreamRequest extends HttpRequest {
@@ -60,4 +61,18 @@ export class UpstreamClient {
   close(): Promise<void> {
     return this.#http.close();
   }
+}
+
+const MAX_BYTES = 8 * 2 ** 20;
+
+/** Undefined when the request fails or the body is not JSON. */
+export async function fetchJson(
+  upstream: UpstreamClient,
+  request: UpstreamRequest,
+  maxBytes = MAX_BYTES,
+): Promise<{ readonly status: number; readonly body: unknown } | undefined> {
+  const response = await wholeResponse(upstream, request, maxBytes);
+  if ('code' in response) return undefined;
+  const body = valueOfJson(response.body.toString('utf8'));
+  return body === undefined ? undefined : { status: response.status, body };
 }

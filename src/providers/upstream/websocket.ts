@@ -1,7 +1,4 @@
-/**
- * WebSocket client for providers: text frames, no compression, limited frame size, no redirects. Never logs, never reads into a
- * message.
- */
+/** WebSocket client for providers: text frames, no compression, limited frame size, no redirects. Never logs, never reads a message. */
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
@@ -21,11 +18,9 @@ export interface SocketListener {
 }
 
 export interface UpstreamSocket {
-  /** As a text frame. */
   send(text: string | Buffer): void;
   pause(): void;
   resume(): void;
-  /** Closes the connection and stops calling the listener. */
   close(): void;
 }
 

@@ -1,15 +1,10 @@
-/**
- * Credentials of AWS: keys, a role by the token of Kubernetes, the role of a container or of a machine, and any of them acting as another
- * role.
- */
+/** Credentials of AWS: keys, a role by the token of Kubernetes, of a container or of a machine, and any acting as another role. */
 import type { HttpRequest } from '../../../platform/http/index.ts';
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
-import { SignInError } from './sign-in-error.ts';
 import { type AwsCredentials, signV4 } from './sigv4.ts';
-import type { Expiring } from './token-cache.ts';
-import { readTokenFile } from './token-file.ts';
-import { parseObject, requestToken, type TokenRequest } from './token-request.ts';
+import { type Expiring, SignInError } from './token-cache.ts';
+import { parseObject, readTokenFile, requestToken, type TokenRequest } from './token-request.ts';
 
 const DEFAULT_METADATA = 'http://169.254.169.254';
 const CONTAINER_HOST = 'http://169.254.170.2';
@@ -43,8 +38,6 @@ function keysIn(credential: string): AwsCredentials {
     throw new SignInError('api_key is not ACCESS_KEY_ID:SECRET_ACCESS_KEY.', 'ACCESS_KEY', true);
   return { id, secret, token: token.length > 0 ? token.join(':') : undefined };
 }
-
-// ---------------------------------------------------------------- the token service
 
 const stsUrl = ({ cloud }: CloudIdentity): string =>
   `${(cloud.token_url ?? `https://sts.${cloud.region ?? 'us-east-1'}.amazonaws.com`).replace(/\/+$/, '')}/`;
@@ -89,8 +82,6 @@ async function stsCredentials(
   const found = { id: tag('AccessKeyId'), secret: tag('SecretAccessKey'), token: tag('SessionToken') };
   return expiring(found, tag('Expiration'), clock.now());
 }
-
-// ---------------------------------------------------------------- the machine
 
 async function byContainer(services: CloudServices): Promise<Expiring<AwsCredentials>> {
   const { containerPath, containerUrl, containerToken, containerTokenFile } = services.machine;

@@ -1,9 +1,5 @@
-/**
- * Azure OpenAI. Its `v1` API has the paths of OpenAI; the older one names the deployment in the path and needs a version. A deployment is
- * the model of the request, or what `models` of the account makes of it.
- */
-import type { CloudUse } from '../account.ts';
-import { parseBase } from '../account-url.ts';
+/** Azure OpenAI. Its `v1` API has the paths of OpenAI; the older one names the deployment, the model or its alias, in the path. */
+import { type CloudUse, parseBase } from '../account-url.ts';
 import { bearer } from './bearer.ts';
 import type { Cloud, CloudServices } from './cloud.ts';
 import { entraToken } from './entra.ts';

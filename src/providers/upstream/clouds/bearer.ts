@@ -1,10 +1,9 @@
 /** Requests with a credential of the account that is fetched, and renewed before it ends. */
 import type { HttpRequest } from '../../../platform/http/index.ts';
-import type { CloudUse } from '../account.ts';
+import type { CloudUse } from '../account-url.ts';
 import type { Cloud, CloudServices } from './cloud.ts';
 import type { Expiring } from './token-cache.ts';
 
-/** A credential is for all calls of the account. */
 export type CloudIdentity = Pick<CloudUse, 'account' | 'cloud'>;
 
 type Fetched<T> = (services: CloudServices, identity: CloudIdentity) => Promise<Expiring<T>>;
@@ -27,7 +26,6 @@ export function fetchedCredential<T>(
   };
 }
 
-/** The credential is an access token. */
 export const bearer = (services: CloudServices, identity: CloudIdentity, fetch: Fetched<string>) =>
   fetchedCredential(services, identity, fetch, withBearer);
 

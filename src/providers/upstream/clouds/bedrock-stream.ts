@@ -9,7 +9,6 @@ import { parseObject } from './token-request.ts';
 const AWS_STREAM = 'application/vnd.amazon.eventstream';
 
 export class BedrockStream implements ResponseListener {
-  /** Set when the request was sent. */
   upstream: Exchange | undefined;
   readonly #listener: ResponseListener;
   #reader: EventStreamReader | undefined;
@@ -119,7 +118,6 @@ function typeOf(json: Buffer): string {
   return first ?? String(parseObject(json.toString('utf8'))?.type ?? 'message');
 }
 
-/** An exception ends the stream. */
 function failureOf({ headers, payload }: EventFrame): CloudError {
   const { message } = parseObject(payload.toString('utf8')) ?? {};
   const name = headers[':exception-type'] ?? headers[':error-code'] ?? '';

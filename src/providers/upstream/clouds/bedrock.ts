@@ -1,19 +1,14 @@
-/**
- * Amazon Bedrock. Models of Anthropic by their own API, with the model in the path, the version and the betas in the body; any model by
- * Converse, whose requests arrive in their form. Streams are in frames of AWS, whose payloads become events with their bytes.
- */
+/** Amazon Bedrock: models of Anthropic by their own API, with model, version and betas in other places, and any model by Converse. Streams are in frames of AWS. */
 import type { HttpRequest } from '../../../platform/http/index.ts';
 import { BEDROCK_BETAS, type CloudSettings } from '../../../rules/index.ts';
-import type { CloudUse } from '../account.ts';
-import { parseBase } from '../account-url.ts';
+import { type CloudUse, parseBase } from '../account-url.ts';
 import { awsCredentials } from './aws-credentials.ts';
 import { fetchedCredential, withBearer } from './bearer.ts';
 import { bedrockCount, bedrockError } from './bedrock-errors.ts';
 import { BedrockStream, converseEvent, messagesEvent } from './bedrock-stream.ts';
 import type { Cloud, CloudServices } from './cloud.ts';
-import { changeMembers, memberOf } from './json-members.ts';
+import { changeMembers, MESSAGES_PATH, memberOf, wholeBody, withoutHeaders } from './json-members.ts';
 import { withMessagesErrors } from './messages-errors.ts';
-import { MESSAGES_PATH, wholeBody, withoutHeaders } from './request-parts.ts';
 import { signV4 } from './sigv4.ts';
 
 const VERSION = '"bedrock-2023-05-31"';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
 import type { HttpRequest, ResponseListener } from '../../../platform/http/index.ts';
-import type { CloudUse } from '../account.ts';
+import type { CloudUse } from '../account-url.ts';
 import { CloudClient } from './cloud-client.ts';
 
 const CONTAINER = 'http://169.254.170.2';

@@ -1,36 +1,25 @@
-/**
- * Sends requests of accounts at clouds: in the form of the cloud, signed, and with responses in the form of the provider's own API, so that
- * callers of the upstream client see no difference. A missing credential is fetched first, within its own time limits.
- */
+/** Sends requests of accounts at clouds, changed and signed, with responses in the form of the provider's own API, so that callers see no difference. */
 import type { Exchange, HttpHeaders, HttpRequest, ResponseListener } from '../../../platform/http/index.ts';
 import type { AccountKind, CloudSettings } from '../../../rules/index.ts';
-import type { CloudUse } from '../account.ts';
+import type { CloudUse } from '../account-url.ts';
 import { azureOpenAi } from './azure-openai.ts';
 import { bedrock } from './bedrock.ts';
-import {
-  type Cloud,
-  type CloudServices,
-  errorResponse,
-  type MadeResponse,
-  UNAUTHENTICATED,
-  UNKNOWN_ENDPOINT,
-} from './cloud.ts';
-import { SignInError } from './sign-in-error.ts';
-import { TokenCache } from './token-cache.ts';
+import * as clouds from './cloud.ts';
+import { SignInError, TokenCache } from './token-cache.ts';
 import { vertex } from './vertex.ts';
 
-const CLOUDS: Readonly<Record<AccountKind, (services: CloudServices, use: CloudUse) => Cloud>> = {
+const CLOUDS: Readonly<Record<AccountKind, (services: clouds.CloudServices, use: CloudUse) => clouds.Cloud>> = {
   'azure-openai': azureOpenAi,
   vertex,
   bedrock,
 };
 
 export class CloudClient {
-  readonly #services: CloudServices;
+  readonly #services: clouds.CloudServices;
   /** The object is that of the catalog, so that each revision of it resolves its accounts once. */
-  readonly #clouds = new WeakMap<CloudSettings, Cloud>();
+  readonly #clouds = new WeakMap<CloudSettings, clouds.Cloud>();
 
-  constructor(services: Omit<CloudServices, 'tokens'>) {
+  constructor(services: Omit<clouds.CloudServices, 'tokens'>) {
     this.#services = { ...services, tokens: new TokenCache(services.clock) };
   }
 
@@ -55,7 +44,7 @@ export class CloudClient {
     return pending;
   }
 
-  #cloudOf(use: CloudUse): Cloud {
+  #cloudOf(use: CloudUse): clouds.Cloud {
     let cloud = this.#clouds.get(use.cloud);
     if (!cloud) {
       cloud = CLOUDS[use.cloud.kind](this.#services, use);
@@ -65,18 +54,19 @@ export class CloudClient {
   }
 }
 
-const unknownEndpoint = ({ style, cloud }: CloudUse, path: string): MadeResponse =>
-  errorResponse(style, 404, UNKNOWN_ENDPOINT, `${cloud.kind} has no ${path.replace(/\?.*$/s, '')}.`);
+const unknownEndpoint = ({ style, cloud }: CloudUse, path: string): clouds.MadeResponse =>
+  clouds.errorResponse(style, 404, clouds.UNKNOWN_ENDPOINT, `${cloud.kind} has no ${path.replace(/\?.*$/s, '')}.`);
 
 /** A refusal is a response, so that the account is parked and operators read why. Anything else says nothing about the account. */
 function failedSignIn(listener: ResponseListener, { style }: CloudUse, error: unknown): Exchange {
   if (!(error instanceof SignInError)) return new MadeExchange(listener, 'SIGN_IN_FAILED');
-  if (error.isRefused) return new MadeExchange(listener, errorResponse(style, 401, UNAUTHENTICATED, error.message));
+  if (error.isRefused)
+    return new MadeExchange(listener, clouds.errorResponse(style, 401, clouds.UNAUTHENTICATED, error.message));
   return new MadeExchange(listener, error.code);
 }
 
 /** Drops a token that the cloud rejects. The status is that of the provider's own API: some clouds have another one for it. */
-function watching(listener: ResponseListener, cloud: Cloud): ResponseListener {
+function watching(listener: ResponseListener, cloud: clouds.Cloud): ResponseListener {
   return {
     onHead(status: number, headers: HttpHeaders) {
       if (status === 401) cloud.forget();
@@ -88,7 +78,6 @@ function watching(listener: ResponseListener, cloud: Cloud): ResponseListener {
   };
 }
 
-/** An exchange whose request waits for a credential. */
 class PendingExchange implements Exchange {
   #inner: Exchange | undefined;
   #isAborted = false;
@@ -111,7 +100,7 @@ class PendingExchange implements Exchange {
 class MadeExchange implements Exchange {
   #isAborted = false;
 
-  constructor(listener: ResponseListener, outcome: MadeResponse | string) {
+  constructor(listener: ResponseListener, outcome: clouds.MadeResponse | string) {
     queueMicrotask(() => {
       if (this.#isAborted) return;
       if (typeof outcome === 'string') return listener.onError({ kind: 'unreachable', code: outcome });

@@ -2,11 +2,9 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Exchange, HttpClient, HttpHeaders, HttpRequest, ResponseListener } from '../../../platform/http/index.ts';
 import type { Style } from '../../../rules/index.ts';
-import type { CloudUse } from '../account.ts';
-import type { Machine } from './machine.ts';
+import type { CloudUse } from '../account-url.ts';
 import type { TokenCache } from './token-cache.ts';
 
-/** What all clouds of a process share. */
 export interface CloudServices {
   readonly clock: Clock;
   /** Sends as any request of an account: through its proxy. */
@@ -17,7 +15,6 @@ export interface CloudServices {
 
 /** Reads a response in the form of the cloud. It may have to end the exchange. */
 export interface CloudListener extends ResponseListener {
-  /** Set when the request was sent. */
   upstream?: Exchange | undefined;
 }
 
@@ -27,13 +24,11 @@ export interface Cloud {
   prepare(request: HttpRequest, use: CloudUse): HttpRequest | undefined;
   /** Adds the credential. A promise only when there is none at hand. Rejects with a `SignInError`. */
   sign(request: HttpRequest): HttpRequest | Promise<HttpRequest>;
-  /** The response in the form of the provider's own API. */
   listen?(listener: ResponseListener, use: CloudUse, request: HttpRequest): CloudListener | undefined;
   /** The cloud rejected the credential: the next request gets a new one. */
   forget(): void;
 }
 
-/** A response that the gateway makes in the provider's place. */
 export interface MadeResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
@@ -48,12 +43,7 @@ const ERROR_BODIES: Readonly<Record<Style, (status: number, names: ErrorNames, m
   'generate-content': (status, { google }, message) => ({ error: { code: status, message, status: google } }),
 };
 
-/** The names of an error in the three families. */
-export interface ErrorNames {
-  readonly openai: string;
-  readonly anthropic: string;
-  readonly google: string;
-}
+export type ErrorNames = Readonly<Record<'openai' | 'anthropic' | 'google', string>>;
 
 export const UNAUTHENTICATED: ErrorNames = {
   openai: 'invalid_api_key',
@@ -70,3 +60,19 @@ export function errorResponse(style: Style, status: number, names: ErrorNames, m
   const body = Buffer.from(JSON.stringify(ERROR_BODIES[style](status, names, message)));
   return { status, headers: { 'content-type': 'application/json', 'content-length': String(body.length) }, body };
 }
+
+/** What the machine offers for signing in to a cloud. Paths come from the environment only: an account could send any file elsewhere. */
+export interface Machine {
+  /** The file with the token of a federated identity, by the kind of cloud. */
+  readonly tokenFiles: { readonly [K in 'azure' | 'google' | 'aws']?: string | undefined };
+  /** The endpoint of managed identities in App Service and Container Apps. */
+  readonly identityEndpoint?: string | undefined;
+  readonly identityHeader?: string | undefined;
+  /** The credentials of a container: a path at the address of its agent, or a URL, and what proves that the request comes from it. */
+  readonly containerPath?: string | undefined;
+  readonly containerUrl?: string | undefined;
+  readonly containerToken?: string | undefined;
+  readonly containerTokenFile?: string | undefined;
+}
+
+export const NO_MACHINE: Machine = { tokenFiles: {} };

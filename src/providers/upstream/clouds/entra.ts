@@ -1,15 +1,9 @@
-/**
- * Access tokens of Microsoft Entra ID, by the four documented flows: a client secret, a client certificate, a federated token of
- * Kubernetes, and the managed identity of the machine. Why by hand: docs/adr/0019-clouds.md
- */
+/** Access tokens of Microsoft Entra ID, by the four documented flows. Why by hand: docs/adr/0019-clouds.md */
 import { randomUUID, X509Certificate } from 'node:crypto';
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
-import { signJwt } from './jwt.ts';
-import { SignInError } from './sign-in-error.ts';
-import type { Expiring } from './token-cache.ts';
-import { readTokenFile } from './token-file.ts';
-import { requestJson, type TokenRequest } from './token-request.ts';
+import { type Expiring, SignInError } from './token-cache.ts';
+import { readTokenFile, requestJson, signJwt, type TokenRequest } from './token-request.ts';
 
 const DEFAULT_AUTHORITY = 'https://login.microsoftonline.com';
 const DEFAULT_SCOPE = 'https://cognitiveservices.azure.com/.default';

@@ -1,6 +1,4 @@
-/**
- * The binary event stream of AWS: frames with a prelude, headers, a payload, and two checksums. Reads frames from chunks that end anywhere.
- */
+/** The binary event stream of AWS: frames with a prelude, headers, a payload and two checksums, from chunks that end anywhere. */
 import { crc32 } from 'node:zlib';
 
 export interface EventFrame {
@@ -9,7 +7,6 @@ export interface EventFrame {
   readonly payload: Buffer;
 }
 
-/** Why a stream cannot be read on. */
 export class FrameError extends Error {
   readonly code: 'FRAME_LENGTH' | 'FRAME_CHECKSUM' | 'FRAME_HEADERS';
 
@@ -30,7 +27,6 @@ const VALUE_BYTES: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 
 export class EventStreamReader {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** A frame has begun and not ended. */
   get isInside(): boolean {
     return this.#rest.length > 0;
   }

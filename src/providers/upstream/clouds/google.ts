@@ -1,14 +1,8 @@
-/**
- * Access tokens of Google Cloud: by the key of a service account, by workload identity federation, and from the metadata service of the
- * machine.
- */
+/** Access tokens of Google Cloud: by the key of a service account, by workload identity federation, or from the machine's metadata. */
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
-import { type JwtHead, signJwt } from './jwt.ts';
-import { SignInError } from './sign-in-error.ts';
-import type { Expiring } from './token-cache.ts';
-import { readTokenFile } from './token-file.ts';
-import { parseObject, requestJson } from './token-request.ts';
+import { type Expiring, SignInError } from './token-cache.ts';
+import { type JwtHead, parseObject, readTokenFile, requestJson, signJwt } from './token-request.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const DEFAULT_STS = 'https://sts.googleapis.com';

@@ -1,5 +1,6 @@
-/** Changes of top-level members of a JSON body that passed the scanner. Everything else keeps its bytes. */
+/** Changes of a request for a cloud: of headers, and of top-level members of a JSON body that passed the scanner. The rest keeps its bytes. */
 import { type Span, scanMembers, spliceAll } from '../../../core/index.ts';
+import type { HttpRequest } from '../../../platform/http/index.ts';
 
 const UNBOUNDED = { depth: Number.POSITIVE_INFINITY, tokens: Number.POSITIVE_INFINITY };
 const QUOTE = 0x22;
@@ -9,7 +10,6 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 export interface MemberChanges {
-  /** Members that go. */
   readonly remove: readonly string[];
   /** Members that come first, as JSON. One that the body has already is replaced. */
   readonly add: Readonly<Record<string, string>>;
@@ -29,7 +29,6 @@ export function changeMembers(bytes: Buffer, { remove, add }: MemberChanges): Bu
   return Buffer.concat([rest.subarray(0, open), Buffer.from(text), rest.subarray(open)]);
 }
 
-/** The value of a top-level member. */
 export function memberOf(bytes: Buffer, name: string): Buffer | undefined {
   const span = scanMembers(bytes, new Set([name]), UNBOUNDED).get(name);
   return span && bytes.subarray(span.start, span.end);
@@ -68,4 +67,18 @@ function withCommaBefore(bytes: Buffer, spans: readonly Span[]): Span[] {
   if (!last || bytes[skipSpace(bytes, last.end, 1)] !== CLOSE_OBJECT) return joined;
   const before = skipSpace(bytes, last.start - 1, -1);
   return bytes[before] === COMMA ? [...joined.slice(0, -1), { start: before, end: last.end }] : joined;
+}
+
+/** With a query, which only asks for betas. */
+export const MESSAGES_PATH = /^\/v1\/messages(\/count_tokens|)(?:\?|$)/;
+
+/** Undefined for a body that is streamed, and for none. */
+export const wholeBody = (body: HttpRequest['body']): Buffer | undefined =>
+  typeof body === 'string' ? Buffer.from(body) : Buffer.isBuffer(body) ? body : undefined;
+
+export function withoutHeaders(headers: readonly string[], isNotSent: (name: string) => boolean): string[] {
+  const kept: string[] = [];
+  for (let n = 0; n < headers.length; n += 2)
+    if (!isNotSent(headers[n] ?? '')) kept.push(headers[n] ?? '', headers[n + 1] ?? '');
+  return kept;
 }

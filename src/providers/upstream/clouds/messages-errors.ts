@@ -20,7 +20,6 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 };
 
-/** An error as the cloud states it. */
 export interface CloudError {
   readonly status: number;
   readonly message: string;

@@ -5,14 +5,12 @@ import type { HttpRequest } from '../../../platform/http/index.ts';
 export interface AwsCredentials {
   readonly id: string;
   readonly secret: string;
-  /** Of temporary credentials. */
   readonly token?: string | undefined;
 }
 
 export interface SigningScope {
   readonly region: string;
   readonly service: string;
-  /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -23,7 +21,6 @@ const SIGNED: ReadonlySet<string> = new Set(['content-type']);
 const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
 const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-/** The request with its date, its session token and its signature. */
 export function signV4(request: HttpRequest, { id, secret, token }: AwsCredentials, scope: SigningScope): HttpRequest {
   const date = new Date(scope.now).toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
   const day = date.slice(0, 8);

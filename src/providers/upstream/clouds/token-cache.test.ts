@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClock } from '../../../../test/support/fake-clock.ts';
-import { SignInError } from './sign-in-error.ts';
-import { TokenCache } from './token-cache.ts';
+import { SignInError, TokenCache } from './token-cache.ts';
 
 const HOUR = 3_600_000;
 

@@ -1,9 +1,5 @@
-/**
- * Credentials with an end, one for each account: fetched once however many requests wait, renewed in the background before they end, and
- * never logged. A failed fetch is not repeated for some seconds.
- */
+/** Credentials with an end, per account: fetched once for all waiting requests, renewed early, never logged. Failures wait for seconds. */
 import type { Clock } from '../../../core/index.ts';
-import { SignInError } from './sign-in-error.ts';
 
 export interface Expiring<T> {
   readonly value: T;
@@ -86,5 +82,17 @@ export class TokenCache {
       });
     // Requests that wait get the error; a renewal in the background has no one to tell.
     entry.fetching.catch(() => {});
+  }
+}
+
+export class SignInError extends Error {
+  /** False when a later try may succeed. */
+  readonly isRefused: boolean;
+  readonly code: string;
+
+  constructor(message: string, code: string, isRefused: boolean) {
+    super(message);
+    this.code = code;
+    this.isRefused = isRefused;
   }
 }

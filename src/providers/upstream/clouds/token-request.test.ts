@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HttpRequest, ResponseListener } from '../../../platform/http/index.ts';
 import { entraToken } from './entra.ts';
-import { SignInError } from './sign-in-error.ts';
+import { SignInError } from './token-cache.ts';
 import { requestToken } from './token-request.ts';
 
 /** A token service that responds at once, and the requests that it gets. */

@@ -1,7 +1,9 @@
-/** One small request for a credential: to a token endpoint, or to the metadata service of the machine. */
+/** Credentials of a cloud at their source: a token endpoint, the metadata service of the machine, or a file. */
+import { constants, createPrivateKey, sign } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { valueOfJson } from '../../../core/index.ts';
 import { type HttpClient, type HttpRequest, wholeResponse } from '../../../platform/http/index.ts';
-import { SignInError } from './sign-in-error.ts';
+import { SignInError } from './token-cache.ts';
 
 export interface TokenRequest {
   readonly method?: 'GET' | 'POST' | 'PUT';
@@ -11,7 +13,6 @@ export interface TokenRequest {
   readonly form?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly accept?: string;
-  /** Adds a signature. */
   readonly sign?: (request: HttpRequest) => HttpRequest;
   /** That of the account; services of the machine are reached without one. */
   readonly proxy?: string | undefined;
@@ -24,7 +25,6 @@ export interface TokenResponse {
 
 const TIMEOUTS: HttpRequest['timeouts'] = { connect: 5_000, firstByte: 10_000, idle: 10_000, total: 15_000 };
 const MAX_BYTES = 64 * 1024;
-/** Statuses by which a service says that it cannot respond now. */
 const LATER: ReadonlySet<number> = new Set([408, 410, 425, 429]);
 
 /** Rejects with a `SignInError`: refused by the service with a status of its own, else to be tried again. */
@@ -35,7 +35,6 @@ export async function requestToken(http: Pick<HttpClient, 'send'>, request: Toke
   throw new SignInError(refusal(request, response), `TOKEN_HTTP_${response.status}`, !isLater);
 }
 
-/** The response as JSON. */
 export async function requestJson(
   http: Pick<HttpClient, 'send'>,
   request: TokenRequest,
@@ -68,7 +67,6 @@ async function exchange(http: Pick<HttpClient, 'send'>, request: TokenRequest): 
 
 const MAX_MESSAGE_CHARS = 300;
 
-/** What the service says, in one line. */
 function refusal({ url }: TokenRequest, { status, text }: TokenResponse): string {
   const body = parseObject(text);
   const said = body ? messageOf(body) : (xmlMessage(text) ?? text);
@@ -81,7 +79,6 @@ function messageOf(body: Readonly<Record<string, unknown>>): string {
   return [error, description, Message, message].filter((word) => typeof word === 'string').join(': ');
 }
 
-/** The error of a token service that speaks XML. */
 function xmlMessage(text: string): string | undefined {
   const [, code, message] = /<Code>([^<]*)<\/Code>\s*<Message>([^<]*)<\/Message>/.exec(text) ?? [];
   return code === undefined ? undefined : `${code}: ${message}`;
@@ -92,4 +89,28 @@ export const hostOf = (url: string): string => URL.parse(url)?.host ?? 'The toke
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = valueOfJson(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+}
+
+/** Reads the file each time: Kubernetes replaces it before the token in it ends. */
+export async function readTokenFile(path: string | undefined, variable: string): Promise<string> {
+  if (path === undefined) throw new SignInError(`${variable} is not set on this machine.`, 'TOKEN_FILE', true);
+  const text = await readFile(path, 'utf8').catch(() => '');
+  if (text.trim() !== '') return text.trim();
+  throw new SignInError(`The file of ${variable} cannot be read or is empty.`, 'TOKEN_FILE', false);
+}
+
+export interface JwtHead {
+  readonly alg: 'PS256' | 'RS256';
+  readonly [name: string]: string;
+}
+
+/** Signs what an account says about itself, with RSA: PKCS 1 for RS256, PSS for PS256. */
+export function signJwt(head: JwtHead, claims: object, pem: string): string {
+  const text = [head, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
+  const key = createPrivateKey(pem);
+  const padding =
+    head.alg === 'PS256'
+      ? { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+      : { padding: constants.RSA_PKCS1_PADDING };
+  return `${text}.${sign('sha256', Buffer.from(text), { key, ...padding }).toString('base64url')}`;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HttpRequest } from '../../../platform/http/index.ts';
-import type { CloudUse } from '../account.ts';
+import type { CloudUse } from '../account-url.ts';
 import type { CloudServices } from './cloud.ts';
 import { vertex } from './vertex.ts';
 

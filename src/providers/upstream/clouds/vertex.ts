@@ -1,16 +1,11 @@
-/**
- * Vertex AI. Google's models have the bodies of the Gemini API, apart from token counts and embeddings; Anthropic's have those of the
- * Messages API, with the version in the body and the model in the path.
- */
+/** Vertex AI: Google's models with bodies of the Gemini API, apart from counts and embeddings; Anthropic's with the model in the path. */
 import type { HttpRequest } from '../../../platform/http/index.ts';
-import type { CloudUse } from '../account.ts';
-import { parseBase } from '../account-url.ts';
+import { type CloudUse, parseBase } from '../account-url.ts';
 import { bearer } from './bearer.ts';
 import type { Cloud, CloudServices } from './cloud.ts';
 import { googleToken } from './google.ts';
-import { changeMembers, memberOf } from './json-members.ts';
+import { changeMembers, MESSAGES_PATH, memberOf, wholeBody, withoutHeaders } from './json-members.ts';
 import { googleError, withMessagesErrors } from './messages-errors.ts';
-import { MESSAGES_PATH, wholeBody, withoutHeaders } from './request-parts.ts';
 import { embeddingReply, predictBody } from './vertex-embeddings.ts';
 
 const MESSAGES_VERSION = '"vertex-2023-10-16"';
@@ -53,8 +48,12 @@ export function vertex(services: CloudServices, { account, cloud }: CloudUse): C
     return { ...request, path, body: verb === 'countTokens' && body ? countBody(body) : request.body };
   };
 
+  // Results of videos: the credential goes to the store that the account names, whatever origin a request has.
+  const storage = parseBase(cloud.storage_url ?? 'https://storage.googleapis.com');
+
   return {
     prepare(request, { style, model }) {
+      if (request.path.startsWith(`${storage.prefix}/storage/v1/b/`)) return { ...request, origin: storage.origin };
       const prepared = style === 'messages' ? messages(request, model) : generate(request);
       return prepared && { ...prepared, origin };
     },
