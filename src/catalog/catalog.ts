@@ -1,7 +1,4 @@
-/**
- * The catalog: groups, their upstream accounts and models, as one immutable snapshot in memory. A replica replaces the snapshot when the
- * configuration changes; a call in flight keeps the one it started with.
- */
+/** The catalog: groups, accounts and models, as one immutable snapshot in memory. A call in flight keeps the one it started with. */
 import { isGlob, matchesGlob } from '../core/index.ts';
 import type { AccountLimits } from '../providers/pool/index.ts';
 import * as rules from '../rules/index.ts';
@@ -12,14 +9,14 @@ export interface Group {
   readonly variant: rules.VideoVariant | null;
   readonly name: string;
   readonly multiplierPpm: bigint;
-  /** What happens to requests with members that the gateway does not know. */
   readonly unknownMembers: rules.UnknownMembers;
 }
 
 export interface Account {
   readonly id: string;
+  /** An account of several groups is one object in each, with one credential, health and concurrency limit. */
   readonly groupId: string;
-  /** Only video accounts use it. */
+  readonly groups?: readonly string[] | undefined;
   readonly adapter: rules.VideoAdapter;
   readonly baseUrl: string;
   readonly credential: string;
@@ -31,6 +28,8 @@ export interface Account {
   readonly priority: number;
   readonly maxConcurrency: number;
   readonly limits?: AccountLimits | undefined;
+  /** Reads of video tasks; undefined: the setting of the installation. */
+  readonly pollsPerSecond?: number | undefined;
   readonly features: ReadonlySet<string>;
   /** How its server differs from OpenAI's, where it is used by chat completions. */
   readonly preset?: rules.ChatPreset;
@@ -50,15 +49,8 @@ export function providerIdentity({ baseUrl, credential }: Pick<Account, 'baseUrl
   return `${origin}${pathname}\n${credential}`;
 }
 
-export interface AssetSettings {
-  readonly baseUrl: string;
-  readonly accessKey: string;
-  readonly secretKey: string;
-  readonly region: string;
-  readonly project: string;
-}
+export type AssetSettings = Readonly<Record<rules.Words<'baseUrl accessKey secretKey region project'>, string>>;
 
-/** A model of one group, by name or pattern. */
 export interface ModelLine {
   readonly pattern: string;
   readonly upstream: string | null;
@@ -81,14 +73,12 @@ export interface PriceRow {
   readonly rates: unknown;
 }
 
-/** A catalog line resolved for the model name of a request. */
 export interface Model {
   readonly name: string;
   readonly upstream: string;
   readonly line: ModelLine;
 }
 
-/** A model of another group that takes the calls of a line. */
 export interface FallbackLine {
   readonly group: Group & { readonly style: rules.Style };
   readonly model: Model;
@@ -106,8 +96,8 @@ const MAX_RESOLVED = 2_000;
 export class Catalog {
   readonly #groups: ReadonlyMap<string, Group>;
   readonly #accounts: ReadonlyMap<string, readonly Account[]>;
+  readonly #all: readonly Account[];
   readonly #lines: ReadonlyMap<string, readonly ModelLine[]>;
-  /** Groups with a line that has a fallback. */
   readonly #fallingBack: ReadonlySet<string>;
   readonly #resolved = new Map<string, Model | undefined>();
 
@@ -118,13 +108,13 @@ export class Catalog {
   ) {
     this.#groups = new Map(groups.map((group) => [group.id, group]));
     this.#accounts = Map.groupBy(accounts, (account) => account.groupId);
+    this.#all = accounts.filter(({ groupId, groups = [groupId] }) => groups[0] === groupId);
     this.#lines = lines;
     this.#fallingBack = new Set(
       [...lines].flatMap(([group, own]) => (own.some(({ fallback }) => fallback.length > 0) ? [group] : [])),
     );
   }
 
-  /** All groups in the order of the configuration. */
   groups(): readonly Group[] {
     return [...this.#groups.values()];
   }
@@ -137,8 +127,14 @@ export class Catalog {
     return this.#accounts.get(groupId) ?? [];
   }
 
+  /** Each once: as in its first group. */
   allAccounts(): readonly Account[] {
-    return [...this.#accounts.values()].flat();
+    return this.#all;
+  }
+
+  groupsOf(accountId: string | undefined): readonly string[] {
+    const account = this.#all.find(({ id }) => id === accountId);
+    return account ? (account.groups ?? [account.groupId]) : [];
   }
 
   /** With a group, only while the account is one of it. */
@@ -163,12 +159,10 @@ export class Catalog {
     return model;
   }
 
-  /** Whether calls of the group may go on at another one. */
   mayFallBack(groupId: string): boolean {
     return this.#fallingBack.has(groupId);
   }
 
-  /** Whether a line of the group names one of the other group as its fallback. */
   fallsBackTo(groupId: string, otherId: string): boolean {
     return this.lines(groupId).some(({ fallback }) =>
       fallback.some((text) => fallbackTarget(text, '').groupId === otherId),
@@ -198,13 +192,11 @@ export function priceAt({ prices }: ModelLine, now: number): PriceRow | undefine
   return price && hasRates(price.rates) ? price : undefined;
 }
 
-/** Whether requests for the model are admitted: it has a price in force, or the operator gives it away. */
 export const isUsable = (line: ModelLine, now: number): boolean => line.isFree || priceAt(line, now) !== undefined;
 
 const hasRates = (rates: unknown): boolean =>
   typeof rates === 'object' && rates !== null && Object.keys(rates).length > 0;
 
-/** The account that a request is sent to, and the dialect in which it is. */
 export interface CapabilityTarget {
   readonly account: Account;
   readonly dialect: rules.UpstreamDialect;

@@ -3,6 +3,7 @@ import { errorFields, type Log, type Nanos, parseNanos, type Sealer } from '../c
 import { type Db, type Row, snapshot } from '../platform/db/index.ts';
 import type { AccountLimits } from '../providers/pool/index.ts';
 import * as rules from '../rules/index.ts';
+import { shownGroups } from '../schemas/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 type AccountRow = Row<'accounts'>;
@@ -19,11 +20,10 @@ export async function loadCatalog(
   adapt: (account: Account) => Account = (account) => account,
 ): Promise<Catalog> {
   // One transaction, so that the catalog never contains half of a change.
-  return snapshot(
-    db,
-    async (tx) =>
-      new Catalog(await readGroups(tx), (await readAccounts(tx, sealer, log)).map(adapt), await readModelLines(tx)),
-  );
+  return snapshot(db, async (tx) => {
+    const groups = await readGroups(tx);
+    return new Catalog(groups, (await readAccounts(tx, groups, sealer, log)).map(adapt), await readModelLines(tx));
+  });
 }
 
 async function readGroups(db: Db): Promise<Group[]> {
@@ -38,39 +38,52 @@ async function readGroups(db: Db): Promise<Group[]> {
   }));
 }
 
-async function readAccounts(db: Db, sealer: Sealer, log: Log): Promise<Account[]> {
+/** Each account once for every group of it. */
+async function readAccounts(db: Db, groups: readonly Group[], sealer: Sealer, log: Log): Promise<Account[]> {
   const rows = await db.selectFrom('accounts').selectAll().orderBy('position').orderBy('id').execute();
+  const styles = new Map(groups.map(({ id, style }) => [id, style]));
   return rows.flatMap((row) => {
     try {
       const credential = sealer.open(row.credential_sealed, credentialLocation(row.id));
-      return [
-        {
+      const cloud = (row.cloud as rules.CloudSettings | null) ?? undefined;
+      const inGroups = shownGroups(row);
+      return inGroups.map(
+        (groupId): Account => ({
           id: row.id,
-          groupId: row.group_id,
+          groupId,
+          groups: inGroups,
           adapter: row.adapter as rules.VideoAdapter,
           baseUrl: row.base_url.replace(/\/+$/, ''),
           credential,
-          cloud: (row.cloud as rules.CloudSettings | null) ?? undefined,
+          cloud,
           proxy:
             row.proxy_sealed === null ? (row.proxy ?? undefined) : sealer.open(row.proxy_sealed, proxyLocation(row.id)),
           weight: row.weight,
           priority: row.priority,
           maxConcurrency: row.max_concurrency,
           limits: readAccountLimits(row),
-          features: new Set(row.features),
+          pollsPerSecond: row.polls_per_second ?? undefined,
+          features: featuresIn(row, groupId, styles.get(groupId)),
           preset: rules.chatPresetOf(row.base_url, (row.preset as rules.ChatPreset | null) ?? undefined),
           capabilities: row.capabilities as rules.CapabilityOverrides,
           models: new Map(Object.entries(row.models as Record<string, string>)),
           resultHosts: row.result_hosts.map((host) => host.toLowerCase()),
           assets: readAssets(row, sealer),
-        },
-      ];
+        }),
+      );
     } catch (error) {
       // A damaged credential disables its own account only.
       log.error('account.credential_unreadable', { account: row.id, ...errorFields(error) });
       return [];
     }
   });
+}
+
+function featuresIn({ groups, features, group_features }: AccountRow, groupId: string, style?: Group['style']) {
+  const own = (group_features as Record<string, string[]>)[groupId];
+  if (own || groups === null || !style) return new Set(own ?? features);
+  const possible: readonly string[] = [...rules.FEATURES[style], ...rules.OPT_IN_FEATURES[style]];
+  return new Set(features.filter((feature) => possible.includes(feature)));
 }
 
 /** Undefined without any, which is the usual case. */
@@ -80,7 +93,6 @@ function readAccountLimits({ rpm, tpm, cost_day: day, cost_month: month }: Accou
   return { rpm: rpm ?? undefined, tpm: tpm ?? undefined, costDay: nanosOf(day), costMonth: nanosOf(month) };
 }
 
-/** The settings of an account's asset library, with its secret unsealed. */
 function readAssets(
   { id, assets, assets_secret_sealed: sealed }: AccountRow,
   sealer: Sealer,
@@ -96,7 +108,6 @@ function readAssets(
   };
 }
 
-/** The models of each group, or of one, in the order in which names are resolved. */
 export async function readModelLines(db: Db, group?: string): Promise<Map<string, ModelLine[]>> {
   let find = db.selectFrom('models').selectAll().orderBy('position').orderBy('id');
   if (group !== undefined) find = find.where('group_id', '=', group);

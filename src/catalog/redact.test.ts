@@ -212,6 +212,16 @@ test('redact takes linear time', () => {
   }
 });
 
+test('publicMessage takes linear time', () => {
+  for (const unit of ['a', 'a.', 'doubao-']) {
+    const growth = growthOf((size) => {
+      const text = Buffer.alloc(size, unit).toString();
+      return () => publicMessage(text, OBJECT);
+    }, 1_000);
+    assert.ok(growth < LINEAR_GROWTH, `${unit}: ${growth}`);
+  }
+});
+
 test('publicMessage hides ids of the provider and of another Dragoman', () => {
   assert.equal(publicMessage('asset_7Hq2bVxN4sKd9wRtYc3mZp is not ready.', OBJECT), '[id] is not ready.');
   assert.equal(publicMessage('asset-20260101 is gone. Request id: 1', OBJECT), '[id] is gone.');
@@ -221,4 +231,14 @@ test('publicMessage hides ids of the provider and of another Dragoman', () => {
     assert.equal(publicMessage(`${prefix}7Hq2bVxN4sKd failed`, OBJECT), '[id] failed', prefix);
   assert.equal(publicMessage('asset_type: unknown.', OBJECT), 'asset_type: unknown.');
   assert.equal(publicMessage('x'.repeat(600), OBJECT).length, 500);
+});
+
+test("publicMessage hides addresses and models of the video provider, and keeps the caller's own model", () => {
+  const model = { name: 'seedance-own', upstream: 'ep-1' };
+  const text =
+    'The model doubao-seedance-2-0-260128 is not open; see https://console.volcengine.com/ark/region:x or seedance-own.';
+  assert.equal(
+    publicMessage(text, { ...OBJECT, model }),
+    'The model [redacted] is not open; see [redacted]:x or seedance-own.',
+  );
 });

@@ -1,7 +1,4 @@
-/**
- * Removal of our secrets from what a provider wrote, for everything that a caller reads: errors of text, images and video, failures of
- * tasks, assets and sessions. Finds a secret in any spelling. Changes nothing else, because clients match on the wording.
- */
+/** Removal of our secrets, in any spelling, from what a provider wrote and a caller reads. Changes nothing else: clients match on the wording. */
 import { UnescapedText } from '../core/index.ts';
 import { CLOUD_SETTING_NAMES, type CloudSettingName } from '../rules/index.ts';
 import type { Account } from './catalog.ts';
@@ -41,7 +38,6 @@ const FORMS: readonly RegExp[] = [
 /** A key that the provider masked in its middle. */
 const MASKED = /(?<![\w+/=-])([\w+/=-]{0,64})(?:\*{3,}|\xe2\x80\xa6|\.{3})([\w+/=-]{0,64})/g;
 
-/** A piece of the text, and what takes its place. */
 type Hit = readonly [start: number, end: number, by: string];
 
 export function redact(text: string, { account, model, values = [] }: Secrets): string {
@@ -61,6 +57,9 @@ export function redact(text: string, { account, model, values = [] }: Secrets): 
 /** Ids of video objects and endpoints at a provider, and of another Dragoman. */
 const OBJECT_IDS =
   /\b(?:ep|cgt|asset|group|proj|acc)-[\w-]{6,}|\b(?:task|asset|assetgrp|authsess|char)_[A-Za-z0-9]{12,}/g;
+/** Addresses and models of the video provider, which texts about limits and permissions name. Bounded, so that a long word takes no longer than a text. */
+const PROVIDER_NAMES =
+  /(?:https?:\/\/)?(?<![\w-])(?:[\w-]{1,63}\.){1,8}(?:volcengine|volcengineapi|volces|byteplus|byteplusapi|bytepluses)\.com[\w./?=&%#-]*|\b(?:doubao|dreamina|seedance)-[\w.-]*\w/gi;
 const REQUEST_ID = /Request id:.*$/is;
 const MAX_READ_CHARS = 16_000;
 const MAX_PUBLIC_CHARS = 500;
@@ -69,6 +68,7 @@ const MAX_PUBLIC_CHARS = 500;
 export const publicMessage = (message: string, secrets: Secrets): string =>
   redact(message.slice(0, MAX_READ_CHARS), secrets)
     .replace(REQUEST_ID, '')
+    .replaceAll(PROVIDER_NAMES, (name) => (name === secrets.model?.name ? name : REDACTED))
     .replaceAll(OBJECT_IDS, '[id]')
     .slice(0, MAX_PUBLIC_CHARS)
     .toWellFormed()
@@ -85,7 +85,6 @@ function replaceAll(read: UnescapedText, hits: readonly Hit[]): string {
   return parts.join('') + read.original(at);
 }
 
-/** Credentials of every kind that the account has. */
 function keysOf({ credential, assets, proxy }: AccountSecrets): string[] {
   const { username = '', password = '' } = URL.parse(proxy ?? '') ?? {};
   return [credential, assets?.accessKey ?? '', assets?.secretKey ?? '', username, password];

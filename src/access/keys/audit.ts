@@ -2,11 +2,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
+import type { Words } from '../../rules/index.ts';
 
-/**
- * `token`: the admin API; `cli`: a command on the machine; `file`: a configuration applied at start; `person:<id>`: a person who is
- * signed in to the console.
- */
+/** `token`: the admin API; `cli`: a command on the machine; `file`: a configuration applied at start; `person:<id>`: one who is signed in. */
 export interface Actor {
   readonly actor: 'token' | 'cli' | 'file' | `person:${string}`;
   readonly requestId?: string;
@@ -15,32 +13,21 @@ export interface Actor {
   readonly expected?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What happens to each kind of object. */
-interface Actions {
-  readonly credit: 'booked';
-  readonly user: 'created' | 'changed' | 'erasing' | 'erased' | 'exported';
-  readonly key: 'created' | 'changed' | 'revoked' | 'rotated' | 'capture_started' | 'capture_ended';
-  readonly capture: 'viewed';
-  readonly record: 'resolved' | 'dismissed';
-  readonly review: 'settled' | 'released';
-  readonly submission: 'assigned' | 'dismissed';
-  readonly callback: 'redelivered' | 'tested';
-  readonly account: 'parked' | 'changed' | 'drained' | 'resumed' | 'tested';
-  readonly character: 'created' | 'changed' | 'published' | 'unpublished' | 'preview_changed' | 'deleted';
-  readonly config: 'applied';
-  readonly group: 'changed';
-  readonly model: 'changed';
-  readonly price: 'changed';
-  readonly database: 'exported' | 'imported';
-  readonly prices: 'imported';
-  readonly replica: 'removed';
-  readonly person: 'created' | 'changed' | 'link_created' | 'password_changed' | 'signed_out';
-  readonly token: 'rotated';
-  readonly warning: 'created' | 'changed' | 'deleted';
-  readonly destination: 'created' | 'changed' | 'deleted' | 'tested';
-}
-
-export type AuditAction = { [K in keyof Actions]: `${K}.${Actions[K]}` }[keyof Actions];
+export type AuditAction =
+  | Words<'credit.booked capture.viewed config.applied group.changed model.changed price.changed prices.imported'>
+  | Words<'replica.removed token.rotated'>
+  | `account.${Words<'parked changed drained resumed tested'>}`
+  | `callback.${Words<'redelivered tested'>}`
+  | `character.${Words<'created changed published unpublished preview_changed deleted'>}`
+  | `database.${Words<'exported imported'>}`
+  | `destination.${Words<'created changed deleted tested'>}`
+  | `key.${Words<'created changed revoked rotated capture_started capture_ended'>}`
+  | `person.${Words<'created changed link_created password_changed signed_out'>}`
+  | `record.${Words<'resolved dismissed'>}`
+  | `review.${Words<'settled released'>}`
+  | `submission.${Words<'assigned dismissed'>}`
+  | `user.${Words<'created changed erasing erased exported'>}`
+  | `warning.${Words<'created changed deleted'>}`;
 
 export interface AuditLine {
   readonly action: AuditAction;

@@ -1,7 +1,4 @@
-/**
- * Rate limit for failed authentication, per address and minute. Only failures count and only failures are limited: a valid credential
- * passes, because the same address may be a proxy with many clients behind it.
- */
+/** Rate limit for failed authentication, per address and minute. A valid credential passes: the address may be a proxy with many clients behind it. */
 import { type Clock, fail } from '../../core/index.ts';
 
 /** Addresses counted at a time; beyond it the oldest is forgotten. */
@@ -21,7 +18,6 @@ export class FailedAttempts {
     this.#secret = secret;
   }
 
-  /** True when the address has used up its failures of this minute. */
   isOverLimit(address: string): boolean {
     const minute = Math.floor(this.#clock.now() / 60_000);
     if (minute !== this.#minute) {
@@ -31,7 +27,6 @@ export class FailedAttempts {
     return (this.#counts.get(address) ?? 0) >= this.#limit;
   }
 
-  /** Counts a failed attempt and throws its error, or 429 when the address had too many. */
   reject(address: string, error: unknown): never {
     if (this.isOverLimit(address)) throw this.#tooMany();
     const [oldest] = this.#counts.size >= MAX_ADDRESSES ? this.#counts.keys() : [];

@@ -1,13 +1,9 @@
-/**
- * Cache of API keys, so that most requests need no database query. Entries are indexed by the SHA-256 of the key value. A change of any
- * key clears the cache on every replica (src/platform/db/watch.ts); entries expire before `PROPAGATION_MS` in case that message is lost. While the
- * database does not respond, known keys stay valid for half a minute (ADR 6).
- */
+/** Cache of API keys by SHA-256, cleared by any change and expired before `PROPAGATION_MS`. Without the database keys stay valid for half a minute (ADR 6). */
 import { hash } from 'node:crypto';
 import { type Clock, isKeyFormat, within } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { PROPAGATION_MS } from '../../rules/index.ts';
-import { findKey, hashKey, type Key } from './keys.ts';
+import { findKey, type Key } from './keys.ts';
 
 /** One second below the limit, because the query takes time too. */
 const ENTRY_MS = PROPAGATION_MS - 1_000;
@@ -47,10 +43,7 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /**
-   * Returns a plain value from the cache, or a promise when a query is needed. `isSuspect`: the address failed often, so only few
-   * queries for keys that nothing is known about run at a time; the others count as unknown.
-   */
+  /** A promise when a query is needed. `isSuspect`: the address failed often, so few queries for unknown keys run at a time; other keys count as unknown. */
   find(token: string, isSuspect = false): Key | undefined | Promise<Key | undefined> {
     if (!isKeyFormat(token)) return undefined;
     const digest = digestOf(token);
@@ -71,7 +64,6 @@ export class KeyCache {
     this.#pending.clear();
   }
 
-  /** Prefers the result of the query, and uses the known key when there is none. */
   #newerThan(known: Key, query: Promise<Key | undefined>): Key | Promise<Key | undefined> {
     const result = query.catch(() => known);
     if (this.#isDatabaseAway) return known;
@@ -95,7 +87,7 @@ export class KeyCache {
     const pending = this.#pending.get(digest);
     if (pending) return pending;
     const generation = this.#generation;
-    const query = findKey(this.#db, hashKey(token, this.#pepper), this.#clock.now())
+    const query = findKey(this.#db, token, this.#pepper, this.#clock.now())
       .then(
         (key) => {
           this.#isDatabaseAway = false;

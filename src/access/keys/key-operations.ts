@@ -13,7 +13,6 @@ interface OperationContext {
 
 export interface CreateKeyContext extends OperationContext {
   readonly secrets: KeySecrets;
-  /** Creates a user that does not exist yet. */
   readonly createUser?: boolean;
   /** A further check in the transaction, after the user is locked. */
   readonly check?: (tx: Tx) => Promise<void>;
@@ -31,8 +30,9 @@ export function createKey(db: Db, input: KeyInput, context: CreateKeyContext): P
     if (createUser) await insertUser(tx, input.user, by);
     await lockUser(tx, input.user);
     await checkKeyGroups(tx, [input.group], 'provider');
+    await checkKeyGroups(tx, input.groups ?? [], 'provider', 'groups');
     await checkKeyGroups(tx, input.video_groups ?? [], 'video');
-    await checkName(tx, input);
+    await checkKeyName(tx, input);
     await check?.(tx);
     const { id, value = '' } = await saveKey(tx, input, secrets);
     const view = keyView(await lockKey(tx, id), now);
@@ -73,7 +73,10 @@ export async function checkKeyGroups(
   throw notFound(kind === 'any' ? 'group' : `${kind} group`, unknown, param, advice);
 }
 
-async function checkName(tx: Tx, { user, group, ...input }: KeyInput): Promise<void> {
+export async function checkKeyName(
+  tx: Tx,
+  { user, group, ...input }: Pick<KeyInput, 'user' | 'group' | 'name'>,
+): Promise<void> {
   const name = nameOfKey(input);
   const existing = await tx
     .selectFrom('keys')

@@ -1,34 +1,29 @@
 /** API keys as database rows. The value of a key is never stored; it is returned once, when the key is created. */
+import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  derive,
-  hintOf,
-  hmac,
-  type Limits,
-  newId,
-  newKeyValue,
-  readLimits,
-  type Sealer,
-  type StoredLimits,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
-import { CALLBACK_INFO } from '../../rules/index.ts';
-import { type KeyEntry, mergeLimits, ShownKey, shownRow } from '../../schemas/index.ts';
+import { CALLBACK_INFO, type GroupOrder } from '../../rules/index.ts';
+import { type KeyEntry, mergeLimits, ShownKey, shownGroups, shownRow, storedGroups } from '../../schemas/index.ts';
 
-/** The settings of a key that the gateway needs during a call. */
 export interface Key {
   readonly id: string;
   /** The first of the keys that this one replaces, or its own id: they share what is spent. */
   readonly spendId: string;
   readonly userId: string;
-  readonly groupId: string;
+  /** That its calls go to, in order; at least one. */
+  readonly groups: readonly string[];
+  readonly prefer: GroupOrder;
   readonly name: string;
   readonly videoGroups: readonly string[] | null;
   readonly allowedModels: readonly string[] | null;
   readonly allowedAddresses: readonly string[] | null;
-  readonly limits: Limits | undefined;
-  /** Shared by all keys of the user. */
-  readonly userLimits: Limits | undefined;
+  readonly limits: core.Limits | undefined;
+  readonly userLimits: core.Limits | undefined;
+  /** Video objects of a kind that the user may create per minute; null: the setting of the installation. */
+  readonly videoCreates: number | null;
+  /** Calls may name the end user whom they are for: the user is another gateway. */
+  readonly hasEndUsers: boolean;
   readonly expiresAt: number | null;
   /** Whether responses are stored for `previous_response_id` and later reads. */
   readonly store: boolean;
@@ -38,6 +33,8 @@ export interface Key {
   readonly captureUntil: number | null;
   /** Factor on the price for this user, in parts per million. */
   readonly userMultiplierPpm: bigint;
+  /** Only of a key whose value the database never had, because another gateway issued it; other keys have it stored. */
+  readonly callbackSecret?: string;
 }
 
 type Settings = { readonly [K in keyof KeyEntry]?: Readonly<KeyEntry[K]> | null };
@@ -56,22 +53,25 @@ export const nameOfKey = ({ name }: Pick<KeyInput, 'name'>): string => name ?? '
 
 export interface KeySecrets {
   readonly pepper: Buffer;
-  readonly sealer: Sealer;
+  readonly sealer: core.Sealer;
 }
 
-export const hashKey = (token: string, pepper: Buffer): Buffer => hmac(pepper, token);
+export const hashKey = (token: string, pepper: Buffer): Buffer => core.hmac(pepper, token);
+
+/** Of a key known by its SHA-256 alone. No key has a space, so that none has the same hash: who knows the SHA-256 cannot use the key. */
+const hashForeignKey = (sha256: string, pepper: Buffer): Buffer => core.hmac(pepper, `sha256 ${sha256}`);
+
+const givenHash = ({ key, key_sha256 }: KeyInput, { pepper }: KeySecrets): Buffer | undefined =>
+  key ? hashKey(key, pepper) : key_sha256 ? hashForeignKey(key_sha256, pepper) : undefined;
 
 export interface SavedKey {
   readonly id: string;
-  /** Absent when the stored key already matched. */
   readonly change?: 'created' | 'changed';
-  /** Only for a generated value. */
   readonly value?: string;
   /** The given value is of a key that this one replaced, so this one keeps its newer value. */
   readonly isRotated?: boolean;
 }
 
-/** Creates the key, or updates the key of the same user, group and name. */
 export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const stored = await db
     .selectFrom('keys')
@@ -81,11 +81,10 @@ export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Pro
     .where('name', '=', nameOfKey(input))
     .executeTakeFirst();
   if (!stored) return insertKey(db, input, secrets);
-  const given = input.key ?? undefined;
-  const isNew = given !== undefined && !hashKey(given, secrets.pepper).equals(stored.hash);
-  const isRotated = isNew && (await isReplaced(db, hashKey(given, secrets.pepper), stored));
-  const token = isNew && !isRotated ? given : undefined;
-  const columns = { ...settingsOf(input), ...(token !== undefined && tokenColumns(stored.id, token, secrets)) };
+  const given = givenHash(input, secrets);
+  const isNew = given !== undefined && !given.equals(stored.hash);
+  const isRotated = isNew && (await isReplaced(db, given, stored));
+  const columns = { ...settingsOf(input), ...(isNew && !isRotated && valueColumns(stored.id, input, secrets)) };
   const changed = Object.entries(columns).filter(
     ([name, value]) => !isSame(stored[name as keyof typeof stored], value),
   );
@@ -101,8 +100,8 @@ async function isReplaced(db: Db, hash: Buffer, key: Row<'keys'>): Promise<boole
 }
 
 async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
-  const id = newId('key');
-  const token = input.key ?? newKeyValue();
+  const id = core.newId('key');
+  const generated = givenHash(input, secrets) ? undefined : core.newKeyValue();
   const owner = {
     id,
     user_id: input.user,
@@ -113,13 +112,19 @@ async function insertKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<
   };
   await db
     .insertInto('keys')
-    .values({ ...owner, ...settingsOf(input), ...tokenColumns(id, token, secrets) })
+    .values({
+      ...owner,
+      ...settingsOf(input),
+      ...valueColumns(id, { ...input, ...(generated && { key: generated }) }, secrets),
+    })
     .execute();
-  return { id, change: 'created', ...(input.key === undefined && { value: token }) };
+  return { id, change: 'created', ...(generated !== undefined && { value: generated }) };
 }
 
 /** Columns of the given settings only: an absent setting keeps its stored value. */
-function settingsOf({ video_groups, models, addresses, expires_at, store, auto_cache, ...entry }: KeyInput) {
+function settingsOf(input: KeyInput) {
+  const { video_groups, models, addresses, expires_at, prefer, store, auto_cache, ...entry } = input;
+  const groups = storedGroups({ ...input, groups: input.groups ?? undefined });
   const limits = mergeLimits({}, entry);
   return {
     ...(video_groups && { video_groups: [...video_groups] }),
@@ -127,6 +132,8 @@ function settingsOf({ video_groups, models, addresses, expires_at, store, auto_c
     ...(addresses && { allowed_addresses: [...addresses] }),
     ...(Object.keys(limits).length > 0 && { limits: JSON.stringify(limits) }),
     ...(expires_at && { expires_at: new Date(expires_at) }),
+    ...(groups !== undefined && { groups }),
+    ...(prefer && { prefer }),
     ...(typeof store === 'boolean' && { store }),
     ...(typeof auto_cache === 'boolean' && { auto_cache }),
   };
@@ -135,15 +142,15 @@ function settingsOf({ video_groups, models, addresses, expires_at, store, auto_c
 const isSame = (stored: unknown, wanted: unknown): boolean =>
   isDeepStrictEqual(stored, typeof wanted === 'string' && typeof stored === 'object' ? JSON.parse(wanted) : wanted);
 
-function tokenColumns(id: string, token: string, { pepper, sealer }: KeySecrets) {
-  // Derived from the value of the key alone (V 6 r5), which is available only when the key is created.
-  const callbackSecret = derive(token, CALLBACK_INFO).toString('base64');
-  return {
-    hash: hashKey(token, pepper),
-    hint: hintOf(token),
-    callback_secret_sealed: sealer.seal(callbackSecret, `keys.callback_secret:${id}`),
-  };
+function valueColumns(id: string, { key, key_sha256 }: KeyInput, { pepper, sealer }: KeySecrets) {
+  const seal = (secret: string) => ({ callback_secret_sealed: sealer.seal(secret, `keys.callback_secret:${id}`) });
+  if (key) return { hash: hashKey(key, pepper), hint: core.hintOf(key), ...seal(callbackSecretOf(key)) };
+  const sha256 = key_sha256 ?? '';
+  return { hash: hashForeignKey(sha256, pepper), hint: `sha256 ${sha256.slice(0, 8)}`, ...seal('') };
 }
+
+/** Derived from the value of the key alone (V 6 r5), which is available only when the key is created or used. */
+const callbackSecretOf = (token: string): string => core.derive(token, CALLBACK_INFO).toString('base64');
 
 /** False when the key does not exist or was revoked before. */
 export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
@@ -156,26 +163,30 @@ export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
   return result.numUpdatedRows > 0n;
 }
 
-/** The public form of a key, without its value and secrets. */
 export const keyView = (row: Row<'keys'>, now: number): ShownKey =>
   shownRow(ShownKey, row, {
     state: row.revoked_at ? 'revoked' : row.expires_at && row.expires_at.getTime() <= now ? 'expired' : 'valid',
+    groups: shownGroups(row),
     models: row.allowed_models,
     addresses: row.allowed_addresses,
-    ...(row.limits as StoredLimits),
+    ...(row.limits as core.StoredLimits),
     capture_until: row.capture_until && row.capture_until.getTime() > now ? row.capture_until.toISOString() : null,
     own: row.is_own,
   });
 
-/** Undefined for unknown, revoked and expired keys. */
-export const findKey = async (db: Db, hash: Buffer, now: number): Promise<Key | undefined> =>
-  liveKey(await unrevoked(db).where('hash', '=', hash).executeTakeFirst(), now);
+/** Undefined for unknown, revoked and expired keys. One statement looks for both hashes, so that its time tells nothing about either. */
+export async function findKey(db: Db, token: string, pepper: Buffer, now: number): Promise<Key | undefined> {
+  const foreign = hashForeignKey(hash('sha256', token, 'hex'), pepper);
+  const row = await unrevoked(db)
+    .where('hash', 'in', [hashKey(token, pepper), foreign])
+    .executeTakeFirst();
+  const key = liveKey(row, now);
+  return key && row?.hash.equals(foreign) ? { ...key, callbackSecret: callbackSecretOf(token) } : key;
+}
 
-/** A key by its id, for operators. */
 export const findKeyById = async (db: Db, id: string, now: number): Promise<Key | undefined> =>
   liveKey(await unrevoked(db).where('keys.id', '=', id).executeTakeFirst(), now);
 
-/** A key by its id, for its own user alone. */
 export const findKeyOfUser = async (db: Db, userId: string, id: string, now: number): Promise<Key | undefined> =>
   liveKey(await unrevoked(db).where('keys.id', '=', id).where('user_id', '=', userId).executeTakeFirst(), now);
 
@@ -184,10 +195,11 @@ const unrevoked = (db: Db) =>
     .selectFrom('keys')
     .innerJoin('users', 'users.id', 'keys.user_id')
     .selectAll('keys')
-    .select(['users.multiplier_ppm', 'users.limits as user_limits'])
+    .select(['users.multiplier_ppm', 'users.limits as user_limits', 'users.video_creates', 'users.end_users'])
     .where('revoked_at', 'is', null);
 
-type KeyAndUser = Row<'keys'> & { readonly multiplier_ppm: bigint; readonly user_limits: unknown };
+type KeyAndUser = Row<'keys'> &
+  Pick<Row<'users'>, 'multiplier_ppm' | 'video_creates' | 'end_users'> & { readonly user_limits: unknown };
 
 function liveKey(row: KeyAndUser | undefined, now: number): Key | undefined {
   if (!row || (row.expires_at && row.expires_at.getTime() <= now)) return undefined;
@@ -198,13 +210,16 @@ const toKey = (row: KeyAndUser): Key => ({
   id: row.id,
   spendId: row.spend_id ?? row.id,
   userId: row.user_id,
-  groupId: row.group_id,
+  groups: shownGroups(row),
+  prefer: row.prefer as GroupOrder,
   name: row.name,
   videoGroups: row.video_groups,
   allowedModels: row.allowed_models,
   allowedAddresses: row.allowed_addresses,
-  limits: readLimits(row.limits as StoredLimits),
-  userLimits: readLimits(row.user_limits as StoredLimits),
+  limits: core.readLimits(row.limits as core.StoredLimits),
+  userLimits: core.readLimits(row.user_limits as core.StoredLimits),
+  videoCreates: row.video_creates,
+  hasEndUsers: row.end_users,
   expiresAt: row.expires_at?.getTime() ?? null,
   store: row.store,
   autoCache: row.auto_cache,

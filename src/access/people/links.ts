@@ -25,7 +25,6 @@ interface LinkTarget {
   readonly tokenOf?: (expiresAt: Date) => string;
 }
 
-/** Replaces the earlier link of the person. */
 export async function createLink(
   tx: Db,
   { personId, purpose, now, tokenOf = newToken }: LinkTarget,
@@ -45,7 +44,6 @@ interface FirstLink {
   readonly now: number;
   /** The token is derived from it, so that every replica can show the link, and nothing that is stored opens it. */
   readonly pepper: Buffer;
-  /** Keeps a link that is still of use. */
   readonly isShared?: boolean;
 }
 
@@ -110,10 +108,7 @@ export interface LinkUse {
   readonly address: string;
 }
 
-/**
- * Sets the password, ends other sessions and begins one. A second request with the same link is rejected. The person is locked before
- * the link, as everywhere, so that a link can be replaced at the same time.
- */
+/** Sets the password, ends other sessions and begins one; once per link. Locks the person before the link, as everywhere. */
 export const redeemLink = (db: Db, use: LinkUse): Promise<NewSession> =>
   db.transaction().execute(async (tx) => {
     const link = await findLink(tx, use.token, use.now);

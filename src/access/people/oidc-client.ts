@@ -22,7 +22,6 @@ export interface OidcServices {
   readonly publicUrl: () => string;
 }
 
-/** What the provider states about the person, from the verified ID token. */
 export type OidcClaims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string };
 
 /** Kept in a cookie of the browser while the person is at the provider. */

@@ -22,7 +22,6 @@ export class Passwords {
     this.#limits = limits;
   }
 
-  /** The hash with its parameters, in the usual text form. */
   async hash(password: string): Promise<string> {
     const parameters = freshParameters();
     const { memory, passes, parallelism, nonce } = parameters;

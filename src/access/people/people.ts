@@ -33,25 +33,34 @@ interface InvitationContext extends PeopleContext {
 export const invitePerson = (
   db: Db,
   invitation: Invitation,
-  { by, now, prepare }: InvitationContext,
+  { prepare, ...context }: InvitationContext,
 ): Promise<Invited> =>
   db.transaction().execute(async (tx) => {
-    const { email, name, role, user } = invitation;
     await prepare?.(tx);
-    await checkUser(tx, role, user);
-    const person = await tx
-      .insertInto('people')
-      .values({ id: newId('person'), email: normalEmail(email), name, role, user_id: user })
-      .onConflict((conflict) => conflict.column('email').doNothing())
-      .returningAll()
-      .executeTakeFirst();
-    if (!person)
+    await checkUser(tx, invitation.role, invitation.user);
+    const invited = await addPerson(tx, invitation, context);
+    if (!invited)
       throw failAt('conflict', 'email', 'a person with this address exists; create a new link for them instead.');
-    const link = await createLink(tx, { personId: person.id, purpose: 'invite', now });
-    const after = personView(person);
-    await writeAudit(tx, by, { action: 'person.created', subject: `person:${person.id}`, after });
-    return { person, link };
+    return invited;
   });
+
+/** In a transaction of the caller. Undefined when a person with this address exists. */
+export async function addPerson(
+  tx: Tx,
+  { email, name, role, user }: Invitation,
+  { by, now }: PeopleContext,
+): Promise<Invited | undefined> {
+  const person = await tx
+    .insertInto('people')
+    .values({ id: newId('person'), email: normalEmail(email), name, role, user_id: user })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  if (!person) return undefined;
+  const link = await createLink(tx, { personId: person.id, purpose: 'invite', now });
+  await writeAudit(tx, by, { action: 'person.created', subject: `person:${person.id}`, after: personView(person) });
+  return { person, link };
+}
 
 async function checkUser(tx: Db, role: PersonRole, user: string | null): Promise<void> {
   if (user === null) {

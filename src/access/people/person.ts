@@ -6,13 +6,11 @@ import { ShownPerson, shownRow } from '../../schemas/index.ts';
 
 export type PersonRow = Row<'people'>;
 
-/** Who is signed in. */
 export interface Person {
   readonly id: string;
   readonly email: string;
   readonly name: string;
   readonly role: PersonRole;
-  /** Whose wallet and keys the person sees. */
   readonly userId: string | null;
 }
 
@@ -30,7 +28,6 @@ export const personView = (row: PersonRow): ShownPerson =>
     oidc: row.oidc_subject !== null,
   });
 
-/** The form in which addresses are stored and compared. */
 export const normalEmail = (text: string): string => text.trim().normalize('NFC').toLowerCase();
 
 export const findPersonByEmail = (db: Db, email: string): Promise<PersonRow | undefined> =>

@@ -4,9 +4,8 @@ import type { Db } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { CSRF_HEADER, type PersonRole } from '../../rules/index.ts';
 import { type Actor, isSameSecret } from '../keys/index.ts';
-import { Cookies } from './cookies.ts';
 import { findPersonSession, type Session } from './sessions.ts';
-import { SuspectGate } from './suspect-gate.ts';
+import { SuspectGate } from './sign-in-limits.ts';
 
 export interface SessionGuardServices {
   readonly db: Db;
@@ -82,7 +81,6 @@ export class SessionGuard {
   }
 }
 
-/** The person of a session as the actor of changes. */
 export const personActor = (call: Call, { person }: Session): Actor => ({
   actor: `person:${person.id}`,
   requestId: call.id,
@@ -93,3 +91,45 @@ const isRead = ({ request: { method } }: Call): boolean => method === 'GET' || m
 
 const crossSite = (advice: string): ApiError =>
   fail('cross_site_request', `The request does not come from the console; ${advice}.`);
+
+export type CookieName = 'dragoman_session' | 'dragoman_browser' | 'dragoman_oidc';
+
+interface CookieOptions {
+  readonly maxAgeMs: number;
+  /** `Lax` is sent with links from other sites; `Strict` is not. */
+  readonly sameSite: 'Strict' | 'Lax';
+}
+
+export class Cookies {
+  readonly #publicUrl: () => string;
+
+  constructor(publicUrl: () => string) {
+    this.#publicUrl = publicUrl;
+  }
+
+  read(call: Pick<Call, 'header'>, name: CookieName): string | undefined {
+    const wanted = `${this.#nameOf(name)}=`;
+    for (const part of (call.header('cookie') ?? '').split(';')) {
+      const text = part.trim();
+      if (text.startsWith(wanted)) return text.slice(wanted.length);
+    }
+    return undefined;
+  }
+
+  write(name: CookieName, value: string, { maxAgeMs, sameSite }: CookieOptions): string {
+    const attributes = `Path=/; Max-Age=${Math.floor(maxAgeMs / 1_000)}; HttpOnly; SameSite=${sameSite}`;
+    return `${this.#nameOf(name)}=${value}; ${attributes}${this.#isSecure ? '; Secure' : ''}`;
+  }
+
+  remove(name: CookieName): string {
+    return this.write(name, '', { maxAgeMs: 0, sameSite: 'Strict' });
+  }
+
+  get #isSecure(): boolean {
+    return this.#publicUrl().startsWith('https:');
+  }
+
+  #nameOf(name: CookieName): string {
+    return this.#isSecure ? `__Host-${name}` : name;
+  }
+}

@@ -1,7 +1,4 @@
-/**
- * Sessions as rows. A token has 256 random bits and is stored as its hash; its CSRF token is derived from it.
- * Reasons: docs/adr/0017-sessions.md
- */
+/** Sessions as rows. A token of 256 random bits is stored as its hash; its CSRF token derives from it (docs/adr/0017-sessions.md). */
 import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Db, deleteBatch } from '../../platform/db/index.ts';
@@ -46,9 +43,8 @@ export async function beginSession(tx: Db, row: PersonRow, now: number): Promise
     .execute();
   await sql`
     delete from person_sessions where token_hash in (
-      select token_hash from person_sessions where person_id = ${row.id} order by created_at desc, token_hash offset ${MAX_SESSIONS})`.execute(
-    tx,
-  );
+      select token_hash from person_sessions where person_id = ${row.id}
+      order by created_at desc, token_hash offset ${MAX_SESSIONS})`.execute(tx);
   return { token, session: { person: toPerson(row), csrf: csrfOf(token), tokenHash } };
 }
 
@@ -80,12 +76,10 @@ export async function endSession(db: Db, { tokenHash }: Pick<Session, 'tokenHash
   await db.deleteFrom('person_sessions').where('token_hash', '=', tokenHash).execute();
 }
 
-/** Ends all sessions of a person. */
 export async function endSessions(db: Db, personId: string): Promise<void> {
   await db.deleteFrom('person_sessions').where('person_id', '=', personId).execute();
 }
 
-/** Removes ended sessions and links. A job. */
 export async function expireSignIns(db: Db, now: number): Promise<number> {
   const isOver = sql`expires_at <= ${new Date(now)}`;
   const isIdle = sql`seen_at <= ${new Date(now - SESSION_MS.idle)}`;

@@ -1,10 +1,8 @@
-/**
- * Limits failed sign-ins by browser, e-mail address and network. A server of one process counts in it; with several workers their primary
- * counts for all of them, so that the limits stay exact.
- */
-import { type Clock, fail, type MaybePromise, networkOf } from '../../core/index.ts';
+/** Limits failed sign-ins by browser, e-mail address and network. With several workers their primary counts for all of them. */
+import { type ApiError, type Clock, fail, type MaybePromise, networkOf } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import { SIGN_IN_FAILURES } from '../../rules/index.ts';
+import { FailedAttempts } from '../keys/index.ts';
 
 /** Counters at a time; beyond it the oldest is forgotten. */
 const MAX_COUNTERS = 100_000;
@@ -21,15 +19,12 @@ export interface SignInAttempt {
   readonly browser?: string | undefined;
 }
 
-/** Where failures are counted. */
 export interface SignInCounts {
   /** Counts the attempt before its result is known, because many may run at once. Returns the seconds to wait at a limit, else null. */
   begin(attempt: SignInAttempt): MaybePromise<number | null>;
-  /** Takes back a successful attempt. */
   succeed(attempt: SignInAttempt): void;
 }
 
-/** Throws 429 at a limit. */
 export async function beginSignIn(counts: SignInCounts, attempt: SignInAttempt): Promise<void> {
   const retryAfter = await counts.begin(attempt);
   if (retryAfter !== null)
@@ -77,12 +72,8 @@ export class LocalSignInCounts implements SignInCounts {
   }
 
   succeed(attempt: SignInAttempt): void {
-    for (const [key] of scopesOf(attempt)) this.#takeBack(key);
-  }
-
-  #takeBack(key: string): void {
-    const counter = this.#counterOf(key);
-    counter.count = Math.max(0, counter.count - 1);
+    for (const counter of scopesOf(attempt).map(([key]) => this.#counterOf(key)))
+      counter.count = Math.max(0, counter.count - 1);
   }
 
   #counterOf(key: string): Counter {
@@ -105,3 +96,31 @@ const scopesOf = ({ email, address, browser }: SignInAttempt): [key: string, lim
         [`address ${networkOf(address)}`, SIGN_IN_FAILURES.address],
       ]
     : [[`browser ${browser}`, SIGN_IN_FAILURES.browser]];
+
+/** Queries at a time of all these addresses together. */
+const MAX_QUERIES = 4;
+
+export class SuspectGate {
+  readonly #attempts: FailedAttempts;
+  #running = 0;
+
+  /** `secret` is its name in the error message, such as "session". */
+  constructor(clock: Clock, failuresPerMinute: number, secret: string) {
+    this.#attempts = new FailedAttempts(clock, failuresPerMinute, secret);
+  }
+
+  /** The result of the query; undefined is counted as a failure of the address and thrown as `error`. */
+  async find<T>(address: string, query: () => Promise<T | undefined>, error: () => ApiError): Promise<T> {
+    const isSuspect = this.#attempts.isOverLimit(address);
+    if (isSuspect && this.#running >= MAX_QUERIES)
+      throw fail('rate_limit_exceeded', 'Too many failed requests from this address; retry shortly.', {
+        retryAfter: 1,
+      });
+    if (isSuspect) this.#running += 1;
+    try {
+      return (await query()) ?? this.#attempts.reject(address, error());
+    } finally {
+      if (isSuspect) this.#running -= 1;
+    }
+  }
+}

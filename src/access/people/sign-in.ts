@@ -1,7 +1,4 @@
-/**
- * Sign-in with a password. Unknown addresses, wrong passwords, people without a password and disabled people get the same response
- * after the same work.
- */
+/** Sign-in with a password. Every failure gets the same response after the same work, whoever the address belongs to. */
 import { randomBytes } from 'node:crypto';
 import { type Clock, fail, hmac } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
@@ -24,7 +21,6 @@ export interface SignInInput {
   readonly email: string;
   readonly password: string;
   readonly address: string;
-  /** The browser cookie of an earlier sign-in. */
   readonly browser: string | undefined;
 }
 

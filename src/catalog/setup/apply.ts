@@ -1,12 +1,9 @@
-/**
- * Makes the database match a configuration file, in one transaction; a second run changes nothing. Objects that the file does not
- * name stay unless `prune` is set. Fields that the file does not give keep their values.
- */
+/** Makes the database match a configuration file, in one transaction. What the file does not name stays unless `prune` is set; fields that it lacks stay. */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { type Actor, type KeySecrets, nameOfKey, saveKey, writeAudit } from '../../access/keys/index.ts';
 import { parseNanos, type StoredLimits } from '../../core/index.ts';
-import { credit } from '../../ledger/index.ts';
+import { charge, credit } from '../../ledger/index.ts';
 import { ADVISORY_LOCK, type Db, type Tx } from '../../platform/db/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import type { VideoVariant } from '../../rules/index.ts';
@@ -18,10 +15,9 @@ import { fallbackErrors } from './fallback.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, isMass, prune, type Removal, RemovalError, removalOf } from './prune.ts';
 import { checkReferences } from './references.ts';
-import { characterRow, groupRow, modelRow, userRow } from './rows.ts';
 import { saveAccount } from './save-account.ts';
 import { savePrice } from './save-price.ts';
-import { type Change, type RecordChange, saveRow } from './save-row.ts';
+import { type Change, characterRow, groupRow, modelRow, type RecordChange, saveRow, userRow } from './save-row.ts';
 import { ExistsError, located, SetupError } from './setup-document.ts';
 import { findUnpriced } from './unpriced.ts';
 import { findWarnings } from './warnings.ts';
@@ -32,7 +28,6 @@ export interface Applied {
   readonly effects: readonly NameEffect[];
   /** Models of provider groups that have no price now and are not free, such as `gpt-5 of openai`. */
   readonly unpriced: readonly string[];
-  /** Created keys with generated values. The values are not stored. */
   readonly keys: readonly {
     readonly name: string;
     readonly group: string;
@@ -43,11 +38,8 @@ export interface Applied {
   readonly rotated: readonly string[];
   /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
   readonly unnamed: readonly string[];
-  /** Only of a prune. */
   readonly removal: Removal | undefined;
-  /** Likely mistakes in the file. */
   readonly warnings: readonly string[];
-  /** The fields that differ, of objects that the file names. */
   readonly diff: readonly ObjectDiff[];
 }
 export interface ApplyOptions {
@@ -59,10 +51,12 @@ export interface ApplyOptions {
   readonly refuseRepricing?: boolean;
   /** Rejects a prune that removes more than it keeps, unless it removes as many objects as `confirmed`. */
   readonly refuseRemoval?: { readonly confirmed: number | undefined };
-  /** Rejects a file that names an object of the database. */
   readonly createOnly?: boolean;
   /** For the audit log; `file` by default, as for a configuration that is applied at start. */
   readonly by?: Actor;
+  /** References of opening balances by user, where they do not come from a file; `open:` and the user by default. */
+  readonly openings?: ReadonlyMap<string, string>;
+  readonly also?: (tx: Tx) => Promise<void>;
 }
 
 /** Concurrent changes of the configuration run one after the other. Taken before any row is locked, so that none waits for another. */
@@ -85,6 +79,7 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
       if (options.createOnly) rejectExisting(file, objects);
       const by = options.by ?? { actor: 'file' };
       const done = await applyAll(tx, file, { ...options, by, erased: known.erased });
+      await options.also?.(tx);
       const diff = compareObjects(objects, await readObjects(tx, file));
       const { groups } = await readKnown(tx);
       const faults = fallbackErrors(file, await readModelLines(tx), groups);
@@ -94,7 +89,10 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
         effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
         unpriced: await findUnpriced(tx),
         removal: options.prune ? await removalOf(tx, done.changes) : undefined,
-        warnings: [...located(file, erasedLines(file, known.erased)), ...(await findWarnings(tx, file, groups))],
+        warnings: [
+          ...located(file, erasedLines(file, known.erased)),
+          ...(await findWarnings(tx, file, groups, options.secrets.sealer)),
+        ],
         diff,
       };
       if (options.dryRun) throw rollback;
@@ -180,7 +178,7 @@ async function applyAll(
     recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
   await applyModels(tx, file.models, recordChange, options.by);
   for (const user of file.users)
-    if (!options.erased.has(user.id)) recordChange(await applyUser(tx, user), `user ${user.id}`);
+    if (!options.erased.has(user.id)) recordChange(await applyUser(tx, user, options.openings), `user ${user.id}`);
   const { created, rotated } = await applyKeys(tx, file, options, recordChange);
   for (const [position, character] of file.characters.entries())
     recordChange(await saveRow(tx, characterRow(character, position)), `character ${character.id}`);
@@ -216,7 +214,6 @@ interface ModelOrder {
   readonly named: readonly string[];
 }
 
-/** Numbers the models of a group anew when they are not in the merged order already. */
 async function orderModels(tx: Tx, { group, stored, named }: ModelOrder, recordChange: RecordChange): Promise<void> {
   const order = mergeModelOrder(stored, named);
   if (stored.length === 0 || isDeepStrictEqual(order, stored)) return;
@@ -252,17 +249,14 @@ async function applyPrice(tx: Tx, model: SetupFile['models'][number], group: str
   return savePrice(tx, { id, group, model: model.id }, input, by);
 }
 
-async function applyUser(tx: Tx, user: SetupFile['users'][number]) {
+async function applyUser(tx: Tx, user: SetupFile['users'][number], openings: ApplyOptions['openings']) {
   const saved = await saveRow(tx, userRow(user, limitsOf(user)));
   const nanos = user.balance === undefined ? 0n : (parseNanos(user.balance) ?? 0n);
   if (nanos === 0n) return saved;
-  // The reference makes the opening credit happen once per user; later files do not change it.
-  const isNew = await credit(tx, {
-    userId: user.id,
-    nanos,
-    reference: `open:${user.id}`,
-    reason: 'opening balance',
-  });
+  // The reference makes the opening entry happen once per user; later files do not change it.
+  const reference = openings?.get(user.id) ?? `open:${user.id}`;
+  const entry = { userId: user.id, nanos: nanos < 0n ? -nanos : nanos, reference, reason: 'opening balance' };
+  const isNew = nanos < 0n ? await charge(tx, { ...entry, to: '@adjustment' }) : await credit(tx, entry);
   return saved ?? (isNew ? 'changed' : undefined);
 }
 

@@ -9,7 +9,6 @@ export interface CloudAccount {
   readonly hasCredential?: boolean;
 }
 
-/** `path` goes before the name of each field. */
 export function cloudErrors(path: string, account: CloudAccount, style: string | undefined): string[] {
   const { cloud, api_key, hasCredential = false } = account;
   const auth = cloud && cloudAuth(cloud);

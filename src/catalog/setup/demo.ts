@@ -9,7 +9,6 @@ export const DEMO_GROUPS = { responses: 'responses', messages: 'messages', gener
 /** Prefix of the demo accounts. An account with it means that the demo is installed. */
 const ACCOUNT_PREFIX = 'demo-';
 
-/** The video models, by variant. */
 const VIDEO_MODELS: Readonly<Record<VideoVariant, readonly string[]>> = {
   A: ['demo-video-a'],
   EP: words(
@@ -72,7 +71,6 @@ export function demoSetup({ url: providersUrl, videoUrl }: SimulatedProviders): 
   });
 }
 
-/** The text model that the simulated provider of each group has. */
 const TEXT_MODELS = {
   'demo-responses': {
     group: DEMO_GROUPS.responses,
@@ -101,7 +99,6 @@ const textModels = (id: string) =>
     ...(own !== id && { upstream: own }),
   }));
 
-/** Two preset characters of the simulated provider. */
 const CHARACTERS = [
   {
     id: 'demo-presenter',

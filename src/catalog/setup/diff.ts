@@ -11,7 +11,6 @@ export interface ObjectDiff {
   /** Kind and name, as in the list of changes. */
   readonly object: string;
   readonly isNew: boolean;
-  /** Of audit lines. */
   readonly subject: string;
   readonly fields: readonly FieldDiff[];
 }
@@ -24,7 +23,6 @@ export interface FieldDiff {
 }
 
 type Row = Readonly<Record<string, unknown>>;
-/** Stored objects that the file names, by kind and name. */
 export type Snapshot = ReadonlyMap<string, Row>;
 
 export async function readObjects(tx: Tx, file: SetupFile): Promise<Snapshot> {
@@ -115,7 +113,6 @@ const HIDDEN: ReadonlySet<string> = new Set(
   words('id created_at public_id hint callback_secret_sealed spend_id user_id'),
 );
 
-/** Columns with other names than the members of the file. */
 const FILE_NAMES: Readonly<Record<string, string>> = {
   credential_sealed: 'api_key',
   proxy_sealed: 'proxy address',

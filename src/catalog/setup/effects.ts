@@ -1,17 +1,12 @@
-/**
- * The effect of a configuration file on the model names that callers use: the line that each name resolves to, and its price, before
- * and after. A line that moves can change the price of names that the file does not name.
- */
+/** The effect of a configuration file on the names that callers use. A line that moves can change the price of names that the file does not name. */
 import { sql } from 'kysely';
 import { isGlob } from '../../core/index.ts';
 import { readBreakdown } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { NameEffect, ResolvedPrice, SetupFile } from '../../schemas/index.ts';
 import { Catalog, priceAt, readModelLines } from '../index.ts';
-import { flatMapInPieces } from './pieces.ts';
 import { SetupError } from './setup-document.ts';
 
-/** The models of each group. */
 export type ModelLines = Awaited<ReturnType<typeof readModelLines>>;
 
 /** Names that were used longer ago are of no interest. */
@@ -26,7 +21,6 @@ export class RepricingError extends SetupError {
   }
 }
 
-/** Compares the models that are stored now, in the transaction of an apply, with those before it. */
 export async function findEffects(db: Db, before: ModelLines, file: SetupFile): Promise<NameEffect[]> {
   const after = await readModelLines(db);
   const { rows } = await sql<{ now: Date }>`select now()`.execute(db);
@@ -47,7 +41,6 @@ export async function findEffects(db: Db, before: ModelLines, file: SetupFile): 
   });
 }
 
-/** By group: the names of the catalog, and those that callers used. */
 async function readNames(db: Db, catalogs: readonly ModelLines[], now: number): Promise<Map<string, Set<string>>> {
   const names = new Map<string, Set<string>>();
   for (const [group, lines] of catalogs.flatMap((catalog) => [...catalog])) {
@@ -83,7 +76,6 @@ export function describeEffect({ group, model, before, after, named }: NameEffec
   return `${model} of ${group} (line ${line}): ${price}${named ? '' : '; not named in the file'}`;
 }
 
-/** Rates as `input=1 output=2`. */
 const ratesText = (rates: unknown): string =>
   rates === null || rates === 'free'
     ? (rates ?? 'no price')
@@ -95,4 +87,19 @@ function resolvedPrice(catalog: Catalog, group: string, model: string, now: numb
   const line = catalog.resolve(group, model)?.line;
   const rates = line && (priceAt(line, now)?.rates as Record<string, unknown> | undefined);
   return line && { line: line.pattern, prices: rates ?? (line.isFree ? 'free' : null) };
+}
+
+/** Elements of one turn of the event loop: each may be compared with thousands of patterns. */
+const PIECE = 100;
+
+/** `flatMap` over many elements of a configuration, with other work of the process in between. */
+export async function flatMapInPieces<T, R>(list: Iterable<T>, work: (one: T) => readonly R[]): Promise<R[]> {
+  const results: R[] = [];
+  let count = 0;
+  for (const one of list) {
+    results.push(...work(one));
+    count += 1;
+    if (count % PIECE === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  return results;
 }

@@ -1,7 +1,4 @@
-/**
- * Checks of the fallback of models, on the catalog as it is after a file was applied: a file can also remove what a stored line names.
- * Two lines may name each other, because a call follows the list of its own line only.
- */
+/** Checks of fallbacks on the catalog after a file was applied, which can remove what a stored line names. Two lines may name each other. */
 import { isGlob } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
@@ -10,7 +7,6 @@ import type { ModelLines } from './effects.ts';
 import type { Known } from './references.ts';
 
 interface Named {
-  /** Where an operator finds it. */
   readonly path: string;
   readonly text: string;
   readonly group: string;
@@ -18,7 +14,6 @@ interface Named {
   readonly target: { readonly groupId: string; readonly name: string };
 }
 
-/** Every fallback of the catalog, with its place in the file where it has one. */
 const namedIn = (lines: ModelLines, { models }: Pick<SetupFile, 'models'>): Named[] =>
   [...lines].flatMap(([group, own]) =>
     own.flatMap((line) =>
@@ -44,7 +39,6 @@ export function fallbackErrors(file: SetupFile, lines: ModelLines, groups: Known
   });
 }
 
-/** Of the lines that the file names. */
 export function fallbackWarnings(
   file: SetupFile,
   { lines, now }: { readonly lines: ModelLines; readonly now: number },
@@ -76,7 +70,7 @@ export function fallbackWarnings(
 export async function findIdleFallbacks(db: Db, now: number): Promise<string[]> {
   const lines = await readModelLines(db);
   const catalog = new Catalog([], [], lines);
-  const accounts = await db.selectFrom('accounts').select('group_id').distinct().execute();
+  const accounts = await db.selectFrom('account_groups').select('group_id').distinct().execute();
   const served = new Set(accounts.map((row) => row.group_id));
   return namedIn(lines, { models: [] }).flatMap(({ text, group, line, target: { groupId, name } }) => {
     const named = catalog.resolve(groupId, name)?.line;

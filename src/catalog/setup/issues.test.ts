@@ -17,7 +17,7 @@ const account = (field: string): string => `accounts: [{ id: a, group: g, base_u
 
 test('issuesOf reports a missing field as missing, with the expected type', () => {
   assert.deepEqual(linesFor('accounts: [{ id: a, base_url: "https://x.test", api_key: k }]'), [
-    'accounts[0].group: missing, expected text',
+    'accounts[0].group: missing, expected a group, or several in `groups`',
   ]);
 });
 
@@ -46,7 +46,7 @@ groups:
     style: messages
 accounts:
   - id: a
-    api_key: k
+    group: g
     base_url: "https://x.test"
     models: { gpt-4.1: 5 }
   - { id: b, group: g, base_url: "ftp://x", api_key: k, colour: red }
@@ -55,7 +55,6 @@ users:
     balance: 5
 `;
   assert.deepEqual(linesFor(yaml), [
-    'accounts[0].group: missing, expected text (line 6, column 5)',
     'accounts[0].models.gpt-4.1: found 5, expected text; put it in quotes (line 9, column 15)',
     'accounts[1].base_url: found "ftp://x", expected an http:// or https:// URL (line 10, column 24)',
     'accounts[1].colour: no such field (line 10, column 57)',

@@ -10,18 +10,15 @@ export type ListedRates = z.infer<typeof Prices>;
 /** A member of `ListedRates`: an amount, a table of amounts, or a list or table of rates. */
 type Listed = string | number | readonly Listed[] | { readonly [name: string]: Listed };
 
-/** What a list says about one model. */
 export type ListedPrice =
   | { readonly windows: readonly ListedWindow[]; readonly remarks: readonly string[] }
   | { readonly skip: string };
 
-/** Largest input and output in tokens, where the list has them. */
 export interface ListedLimits {
   readonly context: number | undefined;
   readonly maxOutput: number | undefined;
 }
 
-/** Rates that are valid from a time on; from now on when `from` is absent. */
 export interface ListedWindow {
   readonly from?: string;
   readonly rates: ListedRates;
@@ -35,7 +32,6 @@ export function decimalOf(number: number, places = 0): string {
   const [whole = '', fraction = ''] = digits.split('.');
   const shift = Number(exponent) - places;
   const all = `${whole}${fraction}`.padStart(1 - shift + fraction.length, '0');
-  // Index of the decimal point in `all`.
   const point = all.length - fraction.length + shift;
   const left = all
     .slice(0, Math.max(point, 0))

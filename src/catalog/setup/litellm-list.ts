@@ -1,7 +1,4 @@
-/**
- * Reader of price lists in the form of LiteLLM: a JSON file with dollars per token, per piece and per second by model name. Steps and
- * tiers are endings of a name, such as `input_cost_per_token_above_200k_tokens_priority`; sizes of images are part of a model's name.
- */
+/** Reader of price lists of LiteLLM: dollars per token, piece and second. Steps and tiers are endings of a member; sizes are part of a model's name. */
 import { z } from 'zod';
 import { isGlob, matchesGlob } from '../../core/index.ts';
 import { lacksOutput } from '../../schemas/index.ts';
@@ -12,10 +9,8 @@ const List = z.record(z.string(), Entry);
 type Entry = z.infer<typeof Entry>;
 export type LitellmList = z.infer<typeof List>;
 
-/** Throws on text that is not such a list. */
 export const parseLitellmList = (text: string): LitellmList => List.parse(JSON.parse(text));
 
-/** Our names of the prices per token. */
 const TOKENS = listed.namesIn(
   'input_cost_per_token:input input_cost_per_token_cache_hit:cached_input cache_read_input_token_cost:cached_input',
   'cache_read_input_audio_token_cost:cached_audio_input cache_read_input_image_token_cost:cached_image_input',

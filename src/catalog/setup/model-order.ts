@@ -1,11 +1,7 @@
 /** Order of the models of a group, which decides which line a model name resolves to. */
 import { isGlob, matchesGlob } from '../../core/index.ts';
 
-/**
- * The stored order with the models of a file in it. Models that the file does not name keep their places. Those it names exchange
- * places among themselves to be in its order. A new model comes as late as that order allows, so that it takes no names from
- * others; a new name without pattern comes before the patterns that would hide it.
- */
+/** The stored order, in which models of the file exchange places. A new one comes as late as its order allows, but before patterns that would hide it. */
 export function mergeModelOrder(stored: readonly string[], named: readonly string[]): string[] {
   const isNamed = new Set(named);
   const known = new Set(stored);

@@ -1,22 +1,13 @@
-/**
- * Import of prices from the public price list for the models of the catalog. `planImport` reports every change and every model that
- * is skipped; `applyImport` applies an unchanged plan in one transaction. Old price rows stay, because charges refer to them.
- */
+/** Import of public prices for models of the catalog: a plan, applied unchanged in one transaction. Old price rows stay, because charges refer to them. */
 import type { Provider } from '@pydantic/genai-prices';
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { Style } from '../../rules/index.ts';
+import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { lockSetup } from './apply.ts';
-import {
-  type ListedLimits,
-  type ListedPrice,
-  type ListedRates,
-  type ListedWindow,
-  multiplyRates,
-  singleRates,
-} from './listed-rates.ts';
+import * as listed from './listed-rates.ts';
 import { type LitellmList, litellmPrice } from './litellm-list.ts';
 import { listedPrice } from './price-list.ts';
 import { savePrice } from './save-price.ts';
@@ -24,11 +15,9 @@ import { savePrice } from './save-price.ts';
 export interface ImportOptions {
   /** A group of the catalog; all provider groups when absent. */
   readonly group?: string | undefined;
-  /** A model of the catalog, spelled as there. */
   readonly model?: string | undefined;
   /** A provider id of the list, instead of the one derived from accounts and style. */
   readonly provider?: string | undefined;
-  /** Factor on the prices of the provider, in parts per million. */
   readonly multiplierPpm: bigint;
   /** A list of the operator, instead of the one of the package. */
   readonly list?: LitellmList | undefined;
@@ -49,12 +38,9 @@ export interface PriceChange {
   readonly model: string;
   /** `provider/model` of the list. */
   readonly source: string;
-  /** Start of validity; now when absent. */
   readonly from?: string;
-  readonly rates: ListedRates;
-  /** Prices of the provider, without the factor. */
-  readonly cost: ListedRates;
-  /** Empty when only the cost changes. */
+  readonly rates: listed.ListedRates;
+  readonly cost: listed.ListedRates;
   readonly changes: readonly RateChange[];
 }
 
@@ -73,11 +59,9 @@ export interface ImportPlan {
   readonly limits: readonly LimitChange[];
   readonly unchanged: number;
   readonly remarks: readonly string[];
-  /** Models without an importable price, with the reason. */
   readonly skipped: readonly string[];
 }
 
-/** An import that cannot run; the message is for the operator. */
 export class ImportError extends Error {}
 
 export async function planImport(db: Db, options: ImportOptions): Promise<ImportPlan> {
@@ -168,8 +152,7 @@ async function readLines(db: Db, { group, model }: ImportOptions) {
   return named;
 }
 
-/** What a list says about a model, and where. */
-type Listed = ListedPrice & { readonly source?: string; readonly limits?: ListedLimits };
+type Listed = listed.ListedPrice & { readonly source?: string; readonly limits?: listed.ListedLimits };
 
 async function findPrice(
   db: Db,
@@ -184,10 +167,10 @@ async function findPrice(
 
 function limitChanges(
   { id, group_id, pattern, ...line }: CatalogLine,
-  listed: ListedLimits | undefined,
+  limits: listed.ListedLimits | undefined,
 ): LimitChange[] {
-  const context = line.context ?? listed?.context ?? null;
-  const max_output = line.max_output ?? listed?.maxOutput ?? null;
+  const context = line.context ?? limits?.context ?? null;
+  const max_output = line.max_output ?? limits?.maxOutput ?? null;
   if (context === line.context && max_output === line.max_output) return [];
   return [{ modelId: id, group: group_id, model: pattern, context, max_output }];
 }
@@ -200,18 +183,30 @@ async function publicPrice(
 ): Promise<Listed> {
   const provider = await providerOf(db, list, line, options);
   if ('skip' in provider) return provider;
+  return listedModel(provider, line.upstream ?? line.pattern, options.now);
+}
+
+/** The price that is in force of a model of a provider; undefined where the list has none. */
+export async function publicRates(
+  provider: string,
+  model: string,
+  now: number,
+): Promise<listed.ListedRates | undefined> {
+  const found = (await priceList()).find(({ id }) => id === provider);
+  const price = found && (await listedModel(found, model, now));
+  return price && 'windows' in price ? price.windows[0]?.rates : undefined;
+}
+
+async function listedModel(provider: Provider, name: string, now: number): Promise<Listed> {
   const { calcPrice } = await import('@pydantic/genai-prices');
-  const name = line.upstream ?? line.pattern;
   const models = isGlob(name)
     ? provider.models.filter(({ id }) => matchesGlob(name, id))
     : // Applies the rules of the list for aliases and dated names.
-      [calcPrice({}, name, { provider, timestamp: new Date(options.now) })?.model].filter(
-        (model) => model !== undefined,
-      );
+      [calcPrice({}, name, { provider, timestamp: new Date(now) })?.model].filter((model) => model !== undefined);
   const [first, ...others] = models;
   if (!first) return { skip: `the price list of ${provider.id} has no such model` };
-  const price = listedPrice(first, options.now);
-  if (others.some((other) => JSON.stringify(listedPrice(other, options.now)) !== JSON.stringify(price)))
+  const price = listedPrice(first, now);
+  if (others.some((other) => JSON.stringify(listedPrice(other, now)) !== JSON.stringify(price)))
     return {
       skip: `it matches ${models.length} models of ${provider.id} with different prices (${models
         .slice(0, 3)
@@ -235,7 +230,12 @@ async function providerOf(
   options: ImportOptions,
 ): Promise<Provider | { skip: string }> {
   const byId = (id: string | undefined) => list.find((provider) => provider.id === id);
-  const accounts = await db.selectFrom('accounts').select('base_url').where('group_id', '=', line.group_id).execute();
+  const accounts = await db
+    .selectFrom('accounts')
+    .innerJoin('account_groups as g', 'g.account_id', 'accounts.id')
+    .select('base_url')
+    .where('g.group_id', '=', line.group_id)
+    .execute();
   const known = new Set(
     accounts.flatMap(({ base_url }) => {
       const provider = list.find(({ api_pattern }) => new RegExp(`^(?:${api_pattern})`).test(base_url));
@@ -250,11 +250,10 @@ async function providerOf(
 }
 
 /** Where the list does not have them, those of an operator stay. */
-const OWN_RATES = ['per_image', 'tiers', 'video', 'video_with_video_input'];
+const OWN_RATES = ['per_image', 'tiers', ...VIDEO_RATE_NAMES];
 
-interface PricedWindow extends ListedWindow {
+interface PricedWindow extends listed.ListedWindow {
   readonly source: string | undefined;
-  /** Factor on the prices of the list. */
   readonly ppm: bigint;
 }
 
@@ -263,7 +262,7 @@ async function changeOf(
   line: CatalogLine,
   { from, rates: cost, source = line.upstream ?? line.pattern, ppm }: PricedWindow,
 ): Promise<PriceChange | undefined> {
-  const listed = multiplyRates(cost, ppm);
+  const imported = listed.multiplyRates(cost, ppm);
   const stored = await db
     .selectFrom('prices')
     .select(['rates', 'cost'])
@@ -274,8 +273,8 @@ async function changeOf(
     .limit(1)
     .executeTakeFirst();
   const before = (stored?.rates ?? {}) as Record<string, unknown>;
-  const kept = OWN_RATES.filter((name) => name in before && !(name in listed));
-  const rates = { ...listed, ...Object.fromEntries(kept.map((name) => [name, before[name]])) } as ListedRates;
+  const kept = OWN_RATES.filter((name) => name in before && !(name in imported));
+  const rates = { ...imported, ...Object.fromEntries(kept.map((name) => [name, before[name]])) } as listed.ListedRates;
   const changes = rateChanges(before, rates);
   if (changes.length === 0 && stored?.cost && rateChanges(stored.cost, cost).length === 0) return undefined;
   return {
@@ -291,7 +290,7 @@ async function changeOf(
 }
 
 function rateChanges(before: unknown, after: unknown): RateChange[] {
-  const [was, is] = [singleRates(before), singleRates(after)];
+  const [was, is] = [listed.singleRates(before), listed.singleRates(after)];
   const names = new Set([...was.keys(), ...is.keys()]);
   return [...names].sort().flatMap((rate): RateChange[] => {
     const [old, now] = [was.get(rate), is.get(rate)];

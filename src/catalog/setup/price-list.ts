@@ -1,20 +1,8 @@
-/**
- * Reader of the public price list, with exact decimals. A model is skipped, with the reason, only where the list has no price, or one
- * for something that no endpoint serves. A remark says where a price is not exactly that of the list.
- */
+/** Reader of the public price list, with exact decimals. A remark says where a price is not exactly that of the list. */
 import type { ModelInfo, ModelPrice } from '@pydantic/genai-prices';
-import {
-  amountOf,
-  decimalOf,
-  type ListedPrice,
-  type ListedRates,
-  type ListedWindow,
-  namesIn,
-  withOutput,
-} from './listed-rates.ts';
+import * as listed from './listed-rates.ts';
 
-/** Prices of the list, and our names of the rates. */
-const RATES = namesIn(
+const RATES = listed.namesIn(
   'input_mtok:input cache_read_mtok:cached_input cache_audio_read_mtok:cached_audio_input',
   'cache_image_read_mtok:cached_image_input cache_write_mtok:cache_write cache_write_1h_mtok:cache_write_1h',
   'output_mtok:output output_reasoning_mtok:reasoning output_citation_mtok:citation input_audio_mtok:audio_input',
@@ -27,7 +15,7 @@ const RATES = namesIn(
 const placesOf = (name: string): number => (name.endsWith('_kcount') ? 3 : 0);
 
 /** `now` decides which of several start dates is in force. */
-export function listedPrice(model: ModelInfo, now: number): ListedPrice {
+export function listedPrice(model: ModelInfo, now: number): listed.ListedPrice {
   const { prices } = model;
   if (!Array.isArray(prices)) return windowsOf([{ prices }]);
   const daily = prices.flatMap((entry) => (entry.constraint?.type === 'time_of_date' ? [entry.prices] : []));
@@ -56,8 +44,8 @@ function dearest(all: readonly ModelPrice[]): ModelPrice {
   return top;
 }
 
-function windowsOf(list: readonly { readonly from?: string; readonly prices: ModelPrice }[]): ListedPrice {
-  const windows: ListedWindow[] = [];
+function windowsOf(list: readonly { readonly from?: string; readonly prices: ModelPrice }[]): listed.ListedPrice {
+  const windows: listed.ListedWindow[] = [];
   const remarks = new Set<string>();
   for (const { from, prices } of list) {
     const read = ratesOf(prices);
@@ -68,27 +56,26 @@ function windowsOf(list: readonly { readonly from?: string; readonly prices: Mod
   return { windows, remarks: [...remarks] };
 }
 
-function ratesOf(prices: ModelPrice): { rates: ListedRates; remarks: readonly string[] } | { skip: string } {
-  const listed = Object.entries(prices).filter((entry) => entry[1] !== undefined);
-  const unserved = listed.find(([name]) => !Object.hasOwn(RATES, name));
+function ratesOf(prices: ModelPrice): { rates: listed.ListedRates; remarks: readonly string[] } | { skip: string } {
+  const entries = Object.entries(prices).filter((entry) => entry[1] !== undefined);
+  const unserved = entries.find(([name]) => !Object.hasOwn(RATES, name));
   if (unserved) return { skip: `it has a price (${unserved[0]}) for something that no endpoint of the gateway does` };
-  if (listed.length === 0) return { skip: 'the list gives no price for it' };
+  if (entries.length === 0) return { skip: 'the list gives no price for it' };
   const rounded = new Set<string>();
-  /** The rates of inputs with more than `above` tokens. */
   const ratesAbove = (above: number) =>
     Object.fromEntries(
-      listed.flatMap(([name, price]): [string, string][] => {
+      entries.flatMap(([name, price]): [string, string][] => {
         const number = typeof price === 'object' ? stepAt(price, above) : above === 0 ? price : undefined;
         if (number === undefined) return [];
-        const decimal = decimalOf(number, placesOf(name));
-        const amount = amountOf(decimal);
+        const decimal = listed.decimalOf(number, placesOf(name));
+        const amount = listed.amountOf(decimal);
         if (amount !== decimal) rounded.add(`${RATES[name]} ${decimal} is rounded up to ${amount}`);
         return [[RATES[name] ?? '', amount]];
       }),
     );
-  const starts = new Set(listed.flatMap(([, price]) => (typeof price === 'object' ? startsOf(price) : [])));
+  const starts = new Set(entries.flatMap(([, price]) => (typeof price === 'object' ? startsOf(price) : [])));
   const steps = [...starts].sort((a, b) => a - b).map((above) => ({ above, ...ratesAbove(above) }));
-  const { rates, remarks } = withOutput({ ...ratesAbove(0), ...(steps.length > 0 && { steps }) });
+  const { rates, remarks } = listed.withOutput({ ...ratesAbove(0), ...(steps.length > 0 && { steps }) });
   return { rates, remarks: [...remarks, ...rounded] };
 }
 

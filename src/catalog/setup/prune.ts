@@ -1,7 +1,4 @@
-/**
- * Removes configured objects that a file does not name. Users stay, because they own money and history. Keys are revoked, not
- * removed, for the same reason. Prices stay when their model is removed, because charges refer to them.
- */
+/** Removes objects that a file does not name. Users and prices stay, because history refers to them; for the same reason keys are revoked. */
 import { sql } from 'kysely';
 import { markKeyRevoked } from '../../access/keys/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
@@ -24,7 +21,6 @@ export async function prune(tx: Tx, file: SetupFile, recordChange: RecordChange)
 export interface Removal {
   readonly removed: number;
   readonly kept: number;
-  /** Such as `2 groups, 5 models`. */
   readonly text: string;
 }
 
@@ -47,9 +43,8 @@ export async function removalOf(tx: Tx, changes: readonly Change[]): Promise<Rem
   const created = changes.filter((change) => change.what === 'created' && KINDS.includes(kindOf(change)));
   const { rows } = await sql<{ stored: number }>`
     select ((select count(*) from groups) + (select count(*) from accounts) + (select count(*) from models)
-      + (select count(*) from characters) + (select count(*) from keys where revoked_at is null))::int as stored`.execute(
-    tx,
-  );
+      + (select count(*) from characters) + (select count(*) from keys
+      where revoked_at is null))::int as stored`.execute(tx);
   const counts = Map.groupBy(removed, kindOf);
   const text = KINDS.flatMap((kind) => {
     const count = counts.get(kind)?.length ?? 0;
@@ -60,16 +55,12 @@ export async function removalOf(tx: Tx, changes: readonly Change[]): Promise<Rem
 
 export const isMass = ({ removed, kept }: Removal): boolean => removed > kept;
 
-/** An object of the database that the file does not name. */
 interface Unnamed {
   readonly object: string;
   remove(): Promise<unknown>;
 }
 
-/**
- * In the order in which they can be removed: groups last, because the others refer to them. Without keys: they are often created beside
- * the file, so they alone do not cause a prune, and there may be millions.
- */
+/** In the order of removal: groups last, because the others refer to them. Without keys: there may be millions, created beside the file. */
 export async function findUnnamed(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
   const found = await unnamedModels(tx, file);
   for (const table of ['characters', 'accounts', 'groups'] as const) {

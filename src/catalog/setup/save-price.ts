@@ -3,7 +3,6 @@ import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 
-/** The line of the catalog that the price is for. */
 export interface PricedLine {
   readonly id: bigint;
   readonly group: string;
@@ -16,16 +15,12 @@ export const modelSubject = ({ group, model }: Omit<PricedLine, 'id'>): string =
 export interface PriceInput {
   /** Decimal strings, as in the configuration. An absent half (rates or cost) keeps its value. */
   readonly rates?: object | undefined;
-  /** Prices of the provider. */
   readonly cost?: object | undefined;
   /** Start of validity. Absent, or in the past, means now. */
   readonly validFrom?: string | undefined;
 }
 
-/**
- * Inserts the price unless it equals the price already valid at `validFrom`. Prices with a later start are neither changed nor
- * compared. Writes its audit line, and returns whether a row was written.
- */
+/** Inserts the price, with its audit line, unless it equals the one valid at `validFrom`; true when it did. Later prices do not count. */
 export async function savePrice(tx: Tx, line: PricedLine, input: PriceInput, by: Actor): Promise<boolean> {
   const rates = input.rates && JSON.stringify(input.rates);
   const cost = input.cost && JSON.stringify(input.cost);

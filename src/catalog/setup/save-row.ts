@@ -1,7 +1,8 @@
 /** Saves one configured object as a row, and reports whether it was created or changed. */
 import { type Insertable, sql } from 'kysely';
+import { newId, type StoredLimits } from '../../core/index.ts';
 import type { Rows, Tx } from '../../platform/db/index.ts';
-import type { AppliedConfig } from '../../schemas/index.ts';
+import { type AppliedConfig, columnsOf, type SetupFile, withoutLimits } from '../../schemas/index.ts';
 
 export type Change = AppliedConfig['changes'][number];
 
@@ -12,7 +13,6 @@ type Table = 'groups' | 'accounts' | 'models' | 'users' | 'characters';
 
 export interface RowInput<T extends Table> {
   readonly table: T;
-  /** Columns that identify the row. */
   readonly identity: Readonly<Record<string, string>>;
   /** An undefined column keeps its stored value. */
   readonly columns: Readonly<Record<string, unknown>>;
@@ -20,10 +20,7 @@ export interface RowInput<T extends Table> {
   readonly defaults?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Inserts the row, or updates it when a column differs. Reads before it writes: an update, even of no row, would raise the revision
- * and make every replica reload.
- */
+/** Inserts the row, or updates it when a column differs. Reads first, because even an update of no row makes every replica reload. */
 export async function saveRow<T extends Table>(tx: Tx, row: RowInput<T>): Promise<'created' | 'changed' | undefined> {
   const { table, identity, columns } = row;
   const entries = Object.entries(withoutUndefined(columns));
@@ -46,7 +43,6 @@ export async function saveRow<T extends Table>(tx: Tx, row: RowInput<T>): Promis
   return 'changed';
 }
 
-/** False when there is such a row. */
 export async function insertRow<T extends Table>(
   tx: Tx,
   { table, identity, columns, defaults }: RowInput<T>,
@@ -62,3 +58,42 @@ export async function insertRow<T extends Table>(
 
 export const withoutUndefined = <T extends object>(value: { [K in keyof T]: T[K] | undefined }): T =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
+
+type Entry<L extends keyof SetupFile> = SetupFile[L][number];
+/** Null removes what is stored; what is absent stays. */
+type Changed<E, N extends keyof E> = { readonly [K in Exclude<keyof E, N>]?: E[K] | null | undefined } & Pick<E, N>;
+
+export const groupRow = ({ id, variant, ...group }: Entry<'groups'>, position: number): RowInput<'groups'> => ({
+  table: 'groups',
+  identity: { id },
+  columns: { ...columnsOf(group), variant: variant ?? null, position },
+  defaults: { name: id },
+});
+
+/** Without its prices. The order of the models of a group decides about their positions. */
+export const modelRow = (
+  { id, groups: _, prices: __, cost: ___, valid_from: ____, ...model }: Entry<'models'>,
+  group: string,
+  position: number,
+): RowInput<'models'> => ({
+  table: 'models',
+  identity: { group_id: group, pattern: id },
+  columns: columnsOf(model),
+  defaults: { position },
+});
+
+/** Without its money. `limits` replace all stored ones. */
+export function userRow(user: Changed<Entry<'users'>, 'id'>, limits: StoredLimits | undefined): RowInput<'users'> {
+  const { id, balance: _, ...members } = withoutLimits(user);
+  return { table: 'users', identity: { id }, columns: columnsOf({ ...members, limits }) };
+}
+
+export const characterRow = (
+  { id, ...character }: Changed<Entry<'characters'>, 'id'>,
+  position?: number,
+): RowInput<'characters'> => ({
+  table: 'characters',
+  identity: { id },
+  columns: { ...columnsOf(character), position },
+  defaults: { public_id: newId('char') },
+});

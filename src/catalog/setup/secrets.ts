@@ -1,11 +1,7 @@
-/**
- * Credentials that a configuration file names instead of holding: `${NAME}` is an environment variable, `api_key_file` and
- * `secret_key_file` are files, and so is `proxy_file`. Only for files that the operator reads on the machine: a request to the admin API must read neither.
- */
+/** Credentials that a file names: `${NAME}`, `api_key_file` and so on. Only for files on the machine: a request to the admin API must read neither. */
 import type { SetupFile } from '../../schemas/index.ts';
 import { checkSetup, readDocument } from './setup-document.ts';
 
-/** Where named credentials come from. */
 export interface SecretSources {
   variable(name: string): string | undefined;
   /** Rejects when the file cannot be read. */
@@ -34,10 +30,8 @@ type JsonRecord = Record<string, unknown>;
 const isObject = (value: unknown): value is JsonRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A field of an object of the file. */
 interface SecretField {
   readonly holder: JsonRecord;
-  /** The path of the object. */
   readonly at: string;
   readonly field: string;
 }

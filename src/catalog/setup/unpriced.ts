@@ -12,7 +12,6 @@ export const NO_OUTPUT_ADVICE =
 
 const MAX_LISTED = 100;
 
-/** Models without a price in force. */
 export const findUnpriced = async (db: Db): Promise<string[]> =>
   (await readPriced(db)).filter(({ rates }) => Object.keys(rates).length === 0).map(nameOf);
 

@@ -1,22 +1,27 @@
 /** Likely mistakes in a configuration file that is valid: addresses that lead nowhere, models without effect, calls that cost nothing. */
 import { sql } from 'kysely';
-import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
+import { isGlob, matchesGlob, parseNanos, type Sealer, type SealLocation, WrongMasterKey } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
-import { readModelLines } from '../index.ts';
+import { credentialLocation, providerIdentity, readModelLines } from '../index.ts';
+import { flatMapInPieces } from './effects.ts';
 import { fallbackWarnings } from './fallback.ts';
-import { flatMapInPieces } from './pieces.ts';
 import type { Known } from './references.ts';
 import { located } from './setup-document.ts';
 
-/** Reads the models as they are after the file was applied. */
-export async function findWarnings(tx: Tx, file: SetupFile, groups: Known['groups']): Promise<string[]> {
+export async function findWarnings(
+  tx: Tx,
+  file: SetupFile,
+  groups: Known['groups'],
+  sealer: Sealer,
+): Promise<string[]> {
   const lines = await readModelLines(tx);
   const { rows } = await sql<{ now: Date }>`select now()`.execute(tx);
   const now = rows[0]?.now.getTime() ?? 0;
   return located(file, [
     ...addresses(file, groups),
+    ...(await sharedCredentials(tx, file, sealer)),
     ...(await hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern))),
     ...zeroPrices(file),
     ...fallbackWarnings(file, { lines, now }, groups),
@@ -32,6 +37,39 @@ const addresses = ({ accounts }: SetupFile, groups: Known['groups']): string[] =
       ? [`accounts[${n}].base_url: calls go to ${mistake.calls}; "${mistake.meant}" was probably meant`]
       : [];
   });
+
+/** Two accounts of one credential do not know of each other's faults and calls, and one create may be taken for the other's. */
+async function sharedCredentials(tx: Tx, { accounts }: SetupFile, sealer: Sealer): Promise<string[]> {
+  if (accounts.every(({ api_key }) => api_key === undefined)) return [];
+  const rows = await tx.selectFrom('accounts').select(['id', 'base_url', 'credential_sealed']).orderBy('id').execute();
+  const identities = new Map<string, string[]>();
+  for (const { id, base_url: baseUrl, credential_sealed } of rows) {
+    const credential = openIfPossible(sealer, credential_sealed, credentialLocation(id));
+    if (credential === undefined) continue;
+    const identity = providerIdentity({ baseUrl: baseUrl.replace(/\/+$/, ''), credential });
+    identities.set(identity, [...(identities.get(identity) ?? []), id]);
+  }
+  return accounts.flatMap(({ id, base_url, api_key: credential }, n) => {
+    if (credential === undefined) return [];
+    const identity = providerIdentity({ baseUrl: base_url.replace(/\/+$/, ''), credential });
+    const others = (identities.get(identity) ?? []).filter((other) => other !== id);
+    return others.length === 0
+      ? []
+      : [
+          `accounts[${n}].api_key: ${others.join(', ')} has the same address and credential; write one account with several groups`,
+        ];
+  });
+}
+
+/** A damaged secret is reported where its account is loaded. */
+function openIfPossible(sealer: Sealer, sealed: string, location: SealLocation): string | undefined {
+  try {
+    return sealer.open(sealed, location);
+  } catch (error) {
+    if (error instanceof WrongMasterKey) return undefined;
+    throw error;
+  }
+}
 
 /** A name resolves to the first line of its group that matches. */
 async function hiddenModels(
