@@ -29,11 +29,26 @@ export async function createInteraction(exchange: Exchange): Promise<void> {
   const steps = [{ type: 'model_output', content: [{ type: 'text', text: TEXT }] }];
   const interaction = { id, object: 'interaction', model: exchange.model, status: 'completed', steps, usage };
   heldBy(exchange).set(id, interaction);
-  await send(exchange, interaction, json.stream === true);
+  // One in the background runs until it is read for the first time.
+  if (json.background !== true || json.stream === true) return send(exchange, interaction, json.stream === true);
+  running.add(interaction);
+  await exchange.sendJson({ id, object: 'interaction', model: exchange.model, status: 'in_progress' });
+}
+const running = new WeakSet<object>();
+
+export function readInteraction(exchange: Exchange, id: string): Promise<void> {
+  const interaction = find(exchange, id);
+  running.delete(interaction);
+  return send(exchange, interaction, exchange.query.get('stream') === 'true');
 }
 
-export const readInteraction = (exchange: Exchange, id: string): Promise<void> =>
-  send(exchange, find(exchange, id), exchange.query.get('stream') === 'true');
+export async function cancelInteraction(exchange: Exchange, id: string): Promise<void> {
+  const interaction = find(exchange, id);
+  if (!running.has(interaction)) return exchange.sendJson(interaction);
+  const { steps: _, usage: __, ...begun } = interaction;
+  heldBy(exchange).set(id, { ...begun, status: 'cancelled' });
+  await exchange.sendJson({ ...begun, status: 'cancelled' });
+}
 
 export async function deleteInteraction(exchange: Exchange, id: string): Promise<void> {
   find(exchange, id);

@@ -5,7 +5,7 @@ import { Failure, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { countTokens as countGoogle, generateContent, streamContent } from './generate/response.ts';
 import { editImages, generateImages } from './images/response.ts';
-import { createInteraction, deleteInteraction, readInteraction } from './interactions.ts';
+import { cancelInteraction, createInteraction, deleteInteraction, readInteraction } from './interactions.ts';
 import { countTokens as countAnthropic, createMessage } from './messages/response.ts';
 import { listGoogleModels, listModels, showGoogleModel, showModel } from './models.ts';
 import { createResponse } from './responses/response.ts';
@@ -44,7 +44,7 @@ export const ROUTES: Route[] = [
   { method: 'POST', path: /^\/v1(?:beta)?\/interactions$/, run: createInteraction },
   { method: 'GET', path: /^\/v1(?:beta)?\/interactions\/([^/]+)$/, run: readInteraction },
   { method: 'DELETE', path: /^\/v1(?:beta)?\/interactions\/([^/]+)$/, run: deleteInteraction },
-  { method: 'POST', path: /^\/v1(?:beta)?\/interactions\/([^/]+)\/cancel$/, run: readInteraction },
+  { method: 'POST', path: /^\/v1(?:beta)?\/interactions\/([^/]+)\/cancel$/, run: cancelInteraction },
   { method: 'GET', path: /^\/v1beta\/models$/, run: listGoogleModels },
   { method: 'GET', path: /^\/v1beta\/models\/([^:]+)$/, run: showGoogleModel, names: 'model' },
   { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model' },

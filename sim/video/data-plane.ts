@@ -7,7 +7,7 @@ import { type FamilyName, guessFamily } from './families.ts';
 import { type Faults, readTriggers, takeFault } from './faults.ts';
 import { keepParsed, summaryOf } from './journal.ts';
 import type { Objects } from './objects.ts';
-import { readModel, readRequest } from './parameters.ts';
+import { DEFAULT_EXPIRY_S, readModel, readRequest } from './parameters.ts';
 import { RateLimits } from './rate-limits.ts';
 import { jsonReply, type Reply } from './reply.ts';
 import type { VideoSettings } from './settings.ts';
@@ -59,7 +59,8 @@ export class DataPlane {
 
   /** The body of a get response at this moment; also the body of a callback. */
   view(task: Task, status = task.status): object {
-    return taskView(task, status, this.#services.now(), () => this.#services.objects.urlsOf(task));
+    const view = taskView(task, status, this.#services.now(), () => this.#services.objects.urlsOf(task));
+    return this.#services.settings.returnsExpiry ? view : { ...view, execution_expires_after: DEFAULT_EXPIRY_S };
   }
 
   #admit(call: VideoCall, operation: Operation): void {

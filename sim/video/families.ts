@@ -50,14 +50,20 @@ export const isRatio = (value: unknown): value is Ratio =>
 export interface Family {
   resolutions: readonly Resolution[];
   /** Seconds, inclusive. */
-  duration: { min: number; max: number; automatic: boolean };
+  duration: { min: number; max: number; automatic: boolean; default?: number };
   /** Undefined: the family rejects `frames`. `step`: only 25 + 4n is accepted. */
   frames?: { min: number; max: number; step: boolean };
   /** Optional parameters that other families reject. */
-  parameters: readonly ('generate_audio' | 'tools' | 'priority' | 'camera_fixed')[];
+  parameters: readonly ('generate_audio' | 'tools' | 'priority' | 'camera_fixed' | keyof typeof WORDS)[];
   tiers: readonly string[];
   references: { images: number; videos: number; audios: number; audioAlone: boolean };
 }
+
+/** Parameters that are one of several words. */
+export const WORDS = {
+  omni_reference_task_type: ['auto', 'reference', 'edit', 'extend'],
+  output_format: ['mp4', 'mov'],
+} as const;
 
 const SECOND_GENERATION = {
   duration: { min: 4, max: 15, automatic: true },
@@ -67,6 +73,13 @@ const SECOND_GENERATION = {
 } as const;
 
 export const FAMILIES = {
+  '2.5': {
+    ...SECOND_GENERATION,
+    resolutions: ['480p', '720p', '1080p'],
+    duration: { min: 4, max: 30, automatic: true, default: -1 },
+    parameters: [...SECOND_GENERATION.parameters, 'omni_reference_task_type', 'output_format'],
+    references: { images: 30, videos: 10, audios: 10, audioAlone: true },
+  },
   '2.0': { ...SECOND_GENERATION, resolutions: ['480p', '720p', '1080p', '4k'] },
   '2.0-fast': { ...SECOND_GENERATION, resolutions: ['480p', '720p'] },
   '2.0-mini': { ...SECOND_GENERATION, resolutions: ['480p', '720p'] },
@@ -99,5 +112,6 @@ export function guessFamily(model: string): FamilyName {
   if (words.includes('fast')) return '2.0-fast';
   if (words.includes('mini')) return '2.0-mini';
   if (words.includes('open')) return 'open';
+  if (/(?:^|\D)2[-.]5(?:\D|$)/.test(model)) return '2.5';
   return /(?:^|\D)1[-.]0(?:\D|$)/.test(model) ? '1.0' : '2.0';
 }

@@ -1,6 +1,6 @@
 /** What a task produces: size, length, seed and usage. All of it is decided when the task is created. */
 import type { Chance } from './chance.ts';
-import { RATIOS, type Ratio, type Resolution, SIZES } from './families.ts';
+import { familyOf, RATIOS, type Ratio, type Resolution, SIZES } from './families.ts';
 import { FRAMES_PER_SECOND } from './h264.ts';
 import type { TaskRequest } from './parameters.ts';
 import type { TaskPlan, UsageMode } from './triggers.ts';
@@ -23,8 +23,6 @@ export interface Outcome {
 
 /** Tasks with video input are billed as if that input had at least this many seconds. */
 const MIN_INPUT_S = 4;
-const SHORTEST_S = 4;
-const LONGEST_S = 15;
 
 export function decideOutcome(
   request: TaskRequest,
@@ -36,7 +34,8 @@ export function decideOutcome(
   const adaptive = RATIOS[chance.number(`${id}.ratio`, RATIOS.length)] ?? '16:9';
   const ratio = plan.ratio ?? (request.ratio === 'adaptive' ? adaptive : request.ratio);
   const [width, height] = SIZES[resolution][ratio];
-  const automatic = SHORTEST_S + chance.number(`${id}.duration`, LONGEST_S - SHORTEST_S + 1);
+  const { min, max } = familyOf(request.family).duration;
+  const automatic = min + chance.number(`${id}.duration`, max - min + 1);
   const seconds = plan.duration ?? (request.duration === -1 ? automatic : request.duration);
   const frames = request.frames ?? seconds * FRAMES_PER_SECOND;
   const videos = request.media.filter(({ type }) => type === 'video').length;

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject, numberOf, textOf } from '../json.ts';
 import { type AssetCheck, type Content, readContent } from './content.ts';
 import { invalid, missing, unsupported } from './errors.ts';
-import { type FamilyName, familyOf, isRatio, isResolution, type Ratio, type Resolution } from './families.ts';
+import { type FamilyName, familyOf, isRatio, isResolution, type Ratio, type Resolution, WORDS } from './families.ts';
 
 /** A create request that passed all checks. */
 export interface TaskRequest extends Content {
@@ -44,10 +44,14 @@ const KNOWN = [
   'camera_fixed',
   'draft',
   'safety_identifier',
+  'omni_reference_task_type',
+  'output_format',
 ];
 const BOOLEANS = ['generate_audio', 'watermark', 'return_last_frame', 'camera_fixed'];
+const OPTIONAL = ['generate_audio', 'tools', 'priority', 'camera_fixed'] as const;
+const WORD_NAMES = ['omni_reference_task_type', 'output_format'] as const;
 const LARGEST_SEED = 2 ** 32 - 1;
-const DEFAULT_EXPIRY_S = 172_800;
+export const DEFAULT_EXPIRY_S = 172_800;
 const DEFAULT_DURATION_S = 5;
 
 /** `model` is the name without triggers. */
@@ -56,9 +60,15 @@ export function readRequest(body: JsonObject, model: string, family: FamilyName,
   if (unknown !== undefined) throw invalid(unknown, 'the parameter is unknown');
   const limits = familyOf(family);
   const content = readContent(body.content, limits, checkAsset);
-  for (const name of ['generate_audio', 'tools', 'priority', 'camera_fixed'] as const) {
+  for (const name of [...OPTIONAL, ...WORD_NAMES]) {
     if (body[name] !== undefined && !limits.parameters.includes(name)) throw unsupported(name);
   }
+  for (const name of WORD_NAMES) {
+    const words: readonly unknown[] = WORDS[name];
+    if (body[name] !== undefined && !words.includes(body[name]))
+      throw invalid(name, `it must be ${words.join(' or ')}`);
+  }
+  if (limits.parameters.includes('omni_reference_task_type')) checkTaskType(body, content);
   if (body.draft !== undefined) throw unsupported('draft');
   for (const name of BOOLEANS) {
     if (body[name] !== undefined && typeof body[name] !== 'boolean') throw invalid(name, 'it must be a boolean');
@@ -83,6 +93,15 @@ export function readRequest(body: JsonObject, model: string, family: FamilyName,
     priority: integer(body, 'priority', 0, 9) ?? 0,
     ...(safetyIdentifier !== undefined && { safetyIdentifier }),
   };
+}
+
+/** Frames and inputs that are edited or extended decide the ratio, an edit also the length. */
+function checkTaskType({ omni_reference_task_type: type, ratio, duration }: JsonObject, { media }: Content): void {
+  const isFrames = media.some(({ role }) => role === 'first_frame' || role === '');
+  const isBound = isFrames || type === 'edit' || type === 'extend';
+  const code = 'InvalidParameter.TaskTypeConstraint';
+  if (isBound && ratio !== undefined && ratio !== 'adaptive') throw invalid('ratio', 'it must be adaptive', code);
+  if (type === 'edit' && duration !== undefined && duration !== -1) throw invalid('duration', 'it must be -1', code);
 }
 
 export function readModel(body: JsonObject): string {
@@ -115,9 +134,9 @@ function readFormat(
 }
 
 function readDuration(body: JsonObject, family: FamilyName): number {
-  const { min, max, automatic } = familyOf(family).duration;
+  const { min, max, automatic, default: usual = DEFAULT_DURATION_S } = familyOf(family).duration;
   if (automatic && body.duration === -1) return -1;
-  return integer(body, 'duration', min, max) ?? DEFAULT_DURATION_S;
+  return integer(body, 'duration', min, max) ?? usual;
 }
 
 function readFrames(body: JsonObject, family: FamilyName): number | undefined {

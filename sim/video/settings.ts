@@ -25,6 +25,8 @@ export interface VideoSettings {
   rateLimits: boolean;
   /** The field of the error in list items: the documentation and the provider's own SDK disagree. */
   listError: 'error' | 'failure_reason';
+  /** Returns the time of expiry that was asked for, and otherwise its default. */
+  returnsExpiry: boolean;
   /** `stable`: one URL per result. `renewed`: every read of the task signs a new one. `dead`: already expired. */
   urls: UrlMode;
   urlLifetimeMs: number;
@@ -93,6 +95,7 @@ export const DEFAULT_SETTINGS: Readonly<VideoSettings> = {
   queueLimit: 100,
   rateLimits: true,
   listError: 'error',
+  returnsExpiry: true,
   urls: 'stable',
   urlLifetimeMs: 24 * HOUR_MS,
   downloadLimit: 100,

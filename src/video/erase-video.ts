@@ -22,9 +22,8 @@ type Forget = (task: TaskRow) => Promise<void>;
 /** `forget` removes mirrored results. Returns how many objects were left at providers. */
 export async function eraseVideo(services: VideoServices, user: ErasedUser, forget: Forget): Promise<number> {
   const { rows: open } = await sql<TaskRow>`
-    select * from video_tasks where user_id = ${user.userId} and finished_at is null limit ${BATCH}`.execute(
-    services.db,
-  );
+    select * from video_tasks where user_id = ${user.userId} and finished_at is null
+    limit ${BATCH}`.execute(services.db);
   for (const task of open) if (task.status === 'queued') await unlessRefused(deleteTask(services, task));
   await clearTasks(services, user.userId, forget);
   // Assets of an open task are in use.
@@ -39,19 +38,18 @@ const unlessRefused = (work: Promise<unknown>): Promise<unknown> =>
   });
 
 async function clearTasks({ db }: VideoServices, userId: string, forget: Forget): Promise<void> {
-  await sql`update video_tasks set callback_url = null where user_id = ${userId} and callback_url is not null`.execute(
-    db,
-  );
+  await sql`
+    update video_tasks set callback_url = null where user_id = ${userId} and callback_url is not null`.execute(db);
+  await sql`delete from callback_defaults where user_id = ${userId}`.execute(db);
   for (let more = true; more; ) {
     const { rows } = await sql<TaskRow>`
       select * from video_tasks t where user_id = ${userId} and finished_at is not null and safety_identifier <> '' and not exists (
-        select from holds h where h.reference = 'task:' || t.id and h.state in ('held', 'review')) limit ${BATCH}`.execute(
-      db,
-    );
+        select from holds h where h.reference = 'task:' || t.id and h.state in ('held', 'review'))
+        limit ${BATCH}`.execute(db);
     for (const task of rows) await forget(task);
     await sql`
       update video_tasks set safety_identifier = '', result_url = null, last_frame_url = null, candidates = null,
-        error = error || '{"message": ""}', callback_secret_sealed = '', deleted_at = coalesce(deleted_at, now())
+        error = error || '{"message": ""}', label = null, callback_secret_sealed = '', deleted_at = coalesce(deleted_at, now())
       where user_id = ${userId} and id = any(${rows.map(({ id }) => id)})`.execute(db);
     more = rows.length === BATCH;
   }

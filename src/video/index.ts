@@ -1,13 +1,13 @@
 export { VIDEO_CHECKS } from './alarms.ts';
 export { isIdOf as isAssetIdOf, type Table as AssetTable } from './assets/rows.ts';
-export { type CallbackEventRow, deliverEventNow, redeliverEvent } from './callbacks/redeliver.ts';
-export type { TestDelivery } from './callbacks/test-event.ts';
-export { readIdempotencyKey } from './idempotency/header.ts';
+export { type CallbackEventRow, deliverEventNow, redeliverEvent } from './callbacks/own.ts';
+export type { TestDelivery } from './callbacks/send.ts';
+export { readIdempotencyKey } from './idempotency/records.ts';
 export type { TaskEntry } from './request/task-request.ts';
 export type { MirrorSettings } from './results/results.ts';
-export { holdsOfTasks } from './tasks/charge.ts';
+export type { ReviewDecision } from './tasks/decisions.ts';
 export { maxCostOfTask } from './tasks/max-cost.ts';
-export type { ReviewDecision } from './tasks/resolve-review.ts';
+export { holdsOfTasks } from './tasks/settle.ts';
 export { isTaskId, type TaskFilter, type TaskRow } from './tasks/task.ts';
 export { VIDEO_STATUS } from './tasks/view.ts';
 export { canReport, createVideo, type Video } from './video.ts';

@@ -1,15 +1,15 @@
-/** The model that a create request names: its service group by the key's rights, its capabilities and its price. */
+/** The model that a create request names: its service group by the key's rights, its sheet and its price. */
 import type { Key } from '../access/keys/index.ts';
 import { type Catalog, type Model, priceAt } from '../catalog/index.ts';
 import { type ApiError, fail, failAt, JsonScanError, matchesGlob, scanMembers, valueAt } from '../core/index.ts';
-import { parseRates, type Rates } from '../ledger/index.ts';
-import { TASK_JSON_LIMITS, type VideoCapabilities, videoCapabilitiesOf } from '../rules/index.ts';
+import { parseRates, type Rates, videoRateOf } from '../ledger/index.ts';
+import { sheetOf, TASK_JSON_LIMITS, type VideoSheet } from '../rules/index.ts';
 import { type VideoGroup, videoGroupsOf } from './service-groups.ts';
 
 export interface VideoTarget {
   readonly group: VideoGroup;
   readonly model: Model;
-  readonly capabilities: VideoCapabilities;
+  readonly sheet: VideoSheet;
 }
 
 export type TargetResult = { readonly target: VideoTarget } | { readonly error: ApiError };
@@ -34,8 +34,7 @@ export function resolveTarget(catalog: Catalog, key: Key, name: string): TargetR
   for (const group of videoGroupsOf(catalog, key)) {
     const model = catalog.resolve(group.id, name);
     if (!model) continue;
-    const capabilities = videoCapabilitiesOf(group.variant, model.line.overrides, name);
-    return { target: { group, model, capabilities } };
+    return { target: { group, model, sheet: sheetOf(group.variant, model.line.overrides, name) } };
   }
   const isKnown = catalog
     .groups()
@@ -55,10 +54,13 @@ const notAllowed = (name: string): ApiError =>
   });
 
 /** The video prices of a model in force now. A model without one is not sold. */
-export function videoRates({ model }: VideoTarget, now: number): { readonly rates: Rates; readonly priceId: bigint } {
+export function videoRates(
+  { model, sheet }: VideoTarget,
+  now: number,
+): { readonly rates: Rates; readonly priceId: bigint } {
   const price = priceAt(model.line, now);
   const rates = price && parseRates(price.rates);
-  if (!price || rates?.video === undefined)
+  if (!price || !rates || videoRateOf(rates, '', false, { unit: sheet.unit, hasAudio: true }) === undefined)
     throw failAt('model_not_allowed', 'model', `"${model.name}" has no video price; ask the operator to set one.`);
   return { rates, priceId: price.id };
 }

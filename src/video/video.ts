@@ -1,31 +1,23 @@
 /** Video tasks: their services bound once, and the operations on them. */
-
 import type { Key } from '../access/keys/index.ts';
 import type { ErasedUser } from '../access/people/index.ts';
 import type { Account } from '../catalog/index.ts';
 import { derive, fail, isPublicAddress, newId } from '../core/index.ts';
-import type { Job, StoreServices, Tx } from '../platform/db/index.ts';
+import type { Job, StoreServices } from '../platform/db/index.ts';
 import { PublicFetcher } from '../platform/outbound/index.ts';
 import type { Call, ClientStreamLimits } from '../platform/web/index.ts';
 import type { UpstreamClient } from '../providers/upstream/index.ts';
 import { createAssets } from './assets/assets.ts';
 import { reconcileAssets } from './assets/reconcile.ts';
 import { expireDeleted } from './assets/rows.ts';
-import { Deliverer } from './callbacks/deliverer.ts';
-import { expireCallbacks } from './callbacks/expire.ts';
+import { callbackDefaults } from './callbacks/defaults.ts';
+import { Deliverer, expireCallbacks } from './callbacks/deliverer.ts';
 import { ownCallbacks } from './callbacks/own.ts';
-import { testCallback } from './callbacks/test-event.ts';
-import {
-  type CharacterFilter,
-  type CharacterPage,
-  type CharacterRow,
-  characterView,
-  findCharacter,
-  findCharacters,
-  findPreview,
-} from './characters/catalog.ts';
+import { testCallback } from './callbacks/send.ts';
+import * as characters from './characters/catalog.ts';
 import { eraseVideo } from './erase-video.ts';
 import { expireRecords } from './idempotency/records.ts';
+import { createFileLinks } from './input-files.ts';
 import { VIDEO_WORK } from './open-work.ts';
 import { createLinks } from './results/links.ts';
 import { mirrorDue } from './results/mirror-job.ts';
@@ -33,18 +25,17 @@ import { hasLastFrame, type ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
 import type { VideoServices } from './services.ts';
 import { createSessions } from './sessions/sessions.ts';
-import { estimateTask, type TaskInput } from './tasks/accepted-request.ts';
+import { estimateTask } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
-import { chargeOfTask } from './tasks/charge.ts';
-import { type CreateInput, createTask } from './tasks/create.ts';
-import { type Assignment, assignSubmission, dismissSubmission } from './tasks/decide-submission.ts';
+import { createTask } from './tasks/create.ts';
+import * as decisions from './tasks/decisions.ts';
 import { deleteTask } from './tasks/delete.ts';
 import { Follower } from './tasks/follow.ts';
 import { onProviderReport, reconcileSubmissions } from './tasks/reconcile.ts';
-import { recoverSubmissions } from './tasks/recover.ts';
-import { type ReviewDecision, resolveReview } from './tasks/resolve-review.ts';
+import { chargeOfTask, holdsOfTasks } from './tasks/settle.ts';
+import { recoverSubmissions } from './tasks/submission.ts';
 import * as taskRows from './tasks/task.ts';
-import { effectiveParameters, taskView, videoView } from './tasks/view.ts';
+import { effectiveParameters, resultExpiry, taskView, videoView } from './tasks/view.ts';
 import { TaskWatcher } from './tasks/watch.ts';
 import { traitsOf } from './upstream/adapters.ts';
 import { assetLibraries } from './upstream/asset-libraries.ts';
@@ -52,7 +43,7 @@ import { VideoProvider } from './upstream/client.ts';
 
 export interface VideoOptions
   extends StoreServices,
-    Pick<VideoServices, 'catalog' | 'pool' | 'threads' | 'publicUrl' | 'allowedOrigins'> {
+    Pick<VideoServices, 'catalog' | 'pool' | 'threads' | 'files' | 'publicUrl' | 'allowedOrigins' | 'pollsPerSecond'> {
   /** The pepper of the installation. */
   readonly pepper: Buffer;
   readonly upstream: UpstreamClient;
@@ -67,17 +58,21 @@ export type Video = ReturnType<typeof createVideo>;
 
 export function createVideo(options: VideoOptions) {
   const { db, upstream, clock, publicUrl, catalog } = options;
+  const fetcher = new PublicFetcher({ allow: options.allowedOrigins, clock });
+  const fileLinks = createFileLinks(options);
   const services: VideoServices = {
     ...options,
+    media: fetcher,
     secret: derive(options.pepper.toString('base64'), 'dragoman-video-v1'),
     provider: new VideoProvider(upstream),
     assetProvider: assetLibraries(options),
     replicaId: newId('req'),
+    fileLinkFor: (account, id, key) => (canReport(publicUrl(), account) ? fileLinks.make(id, key) : undefined),
     callbackUrlFor: (account, secret) =>
       canReport(publicUrl(), account) ? `${publicUrl()}/upstream/callbacks/${secret}` : undefined,
   };
+  const bound = boundTo(services);
   const follower = new Follower(services);
-  const fetcher = new PublicFetcher({ allow: options.allowedOrigins, clock });
   const callbackServices = { ...services, fetcher };
   const deliverer = new Deliverer(callbackServices);
   const watcher = new TaskWatcher(services);
@@ -91,16 +86,14 @@ export function createVideo(options: VideoOptions) {
     return task;
   };
   return {
-    createTask: (key: Key, input: CreateInput) => createTask(services, key, input),
-    estimateTask: (key: Key, input: TaskInput) => estimateTask(services, key, input),
+    createTask: bound(createTask),
+    estimateTask: bound(estimateTask),
     getTask: ({ userId }: Owner, id: string) => readTask(userId, id),
     /** The task as it is now. */
     readAgain: ({ user_id, id }: taskRows.TaskRow) => readTask(user_id, id),
     watcher,
-    listTasks: (filter: taskRows.TaskFilter, page: { number: number; size: number }) =>
-      taskRows.listTasks(db, filter, page),
-    listTasksAfter: (filter: taskRows.TaskFilter, page: taskRows.CursorPage) =>
-      taskRows.listTasksAfter(db, filter, page),
+    listTasks: boundTo(db)(taskRows.listTasks),
+    listTasksAfter: boundTo(db)(taskRows.listTasksAfter),
     async deleteTask(key: Key, id: string): Promise<void> {
       const task = await readTask(key.userId, id);
       await deleteTask(services, task);
@@ -113,23 +106,30 @@ export function createVideo(options: VideoOptions) {
       taskView(task, publicUrl(), linkKey && links.createIfReadable(task, linkKey)),
     hasLastFrame,
     effectiveParameters,
-    chargeOf: (task: taskRows.TaskRow) => chargeOfTask(db, task),
+    resultExpiry,
+    chargeOf: boundTo(db)(chargeOfTask),
+    holdsOf({ userId }: Owner, tasks: readonly taskRows.TaskRow[]) {
+      const ids = tasks.map(({ id }) => id);
+      return holdsOfTasks(db, userId, ids);
+    },
     videoView,
     links,
+    openFileLink: fileLinks.open,
     callbacks: ownCallbacks(db),
+    callbackDefaults: callbackDefaults(db, options.allowedOrigins),
     assets: createAssets(services),
     sessions,
     characters: {
-      list: (key: Key, filter: CharacterFilter, page: CharacterPage) => findCharacters(services, key, filter, page),
-      find: (key: Key, publicId: string, model?: string) => findCharacter(services, key, publicId, model),
-      view: (character: CharacterRow) => characterView(character, catalog(), publicUrl()),
-      preview: (publicId: string) => findPreview(db, publicId),
+      list: bound(characters.findCharacters),
+      find: bound(characters.findCharacter),
+      view: (character: characters.CharacterRow) => characters.characterView(character, catalog(), publicUrl()),
+      preview: (publicId: string) => characters.findPreview(db, publicId),
     },
-    onProviderReport: (token: string, report: unknown) => onProviderReport(services, token, report),
-    resolveReview: (tx: Tx, taskId: string, decision: ReviewDecision) => resolveReview(services, tx, taskId, decision),
-    assignSubmission: (assignment: Assignment) => assignSubmission(services, assignment),
-    dismissSubmission: (tx: Tx, taskId: string) => dismissSubmission(services, tx, taskId),
-    testCallback: (userId: string, taskId: string) => testCallback(callbackServices, userId, taskId),
+    onProviderReport: bound(onProviderReport),
+    resolveReview: bound(decisions.resolveReview),
+    assignSubmission: bound(decisions.assignSubmission),
+    dismissSubmission: bound(decisions.dismissSubmission),
+    testCallback: boundTo(callbackServices)(testCallback),
     /** Returns how many objects of the user were left at providers. */
     eraseUser: (user: ErasedUser) => eraseVideo(services, user, (task) => results.forget(task)),
     jobs: [...jobsOf(services, { follower, deliverer, results }, options.mirror), ...sessionJobs],
@@ -140,6 +140,13 @@ export function createVideo(options: VideoOptions) {
 }
 
 type Owner = Pick<Key, 'userId'>;
+
+/** Gives functions their first argument. */
+const boundTo =
+  <F>(first: F) =>
+  <A extends unknown[], R>(work: (first: F, ...rest: A) => R) =>
+  (...rest: A): R =>
+    work(first, ...rest);
 
 function jobsOf(
   services: VideoServices,

@@ -1,9 +1,11 @@
 /** The operations on private assets and asset groups (V 4.8, V 4.9). None of them moves money. */
 import type { Key } from '../../access/keys/index.ts';
-import { fail, failAt } from '../../core/index.ts';
-import { ASSET_REFRESH_MS } from '../../rules/index.ts';
+import { type Catalog, publicMessage } from '../../catalog/index.ts';
+import { fail, failAt, unixSeconds } from '../../core/index.ts';
+import { ASSET_REFRESH_MS, VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
+import { type AssetError, assetErrorOf } from '../upstream/asset-errors.ts';
 import { createAsset } from './create-asset.ts';
 import { createGroup } from './create-group.ts';
 import { type AssetCreateInput, KINDS } from './creation.ts';
@@ -19,7 +21,6 @@ import {
   type RowOf,
   type Table,
 } from './rows.ts';
-import { assetGroupView, assetView } from './view.ts';
 
 export function createAssets(services: VideoServices) {
   const { db, catalog } = services;
@@ -57,3 +58,42 @@ export function createAssets(services: VideoServices) {
       table === 'assets' ? assetView(catalog(), row as AssetRow) : assetGroupView(catalog(), row as AssetGroupRow),
   };
 }
+
+/** Assets and groups as callers see them (V 2). Neither contains the address of the file, or an id of the provider. */
+const assetGroupView = (catalog: Catalog, group: AssetGroupRow): object => ({
+  id: group.id,
+  object: 'asset_group',
+  name: group.name,
+  description: group.description,
+  group_type: group.group_type,
+  status: group.status,
+  ...commonOf(catalog, group),
+});
+
+const assetView = (catalog: Catalog, asset: AssetRow): object => ({
+  id: asset.id,
+  object: 'asset',
+  name: asset.name,
+  asset_type: asset.asset_type,
+  status: asset.status,
+  ...(VARIANT_SHEETS[asset.variant as VideoVariant].assets.hasGroups && { group_id: asset.asset_group_id }),
+  ...(FAILED.has(asset.status) && { error: errorOf(catalog, asset) }),
+  ...commonOf(catalog, asset),
+});
+
+const FAILED: ReadonlySet<string> = new Set(['failed', 'invalid']);
+
+/** Without its account the provider's message cannot be cleared of secrets. */
+function errorOf(catalog: Catalog, { group_id, account_id, failure }: AssetRow): AssetError {
+  const account = catalog.account(account_id, group_id);
+  const { code, message } = assetErrorOf(failure ?? '');
+  return account ? { code, message: publicMessage(message, { account }) } : assetErrorOf(`${code}: `);
+}
+
+/** The name is the current one of the service group; one that is not configured any more shows its id. */
+const commonOf = (catalog: Catalog, { group_id, created_at, updated_at }: AssetRow | AssetGroupRow) => ({
+  route_group_id: group_id,
+  route_group_name: catalog.group(group_id)?.name ?? group_id,
+  created_at: unixSeconds(created_at),
+  updated_at: unixSeconds(updated_at),
+});

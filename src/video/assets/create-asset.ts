@@ -2,8 +2,16 @@
 import type { Key } from '../../access/keys/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { ASSET_FIELDS, ASSET_RECONCILIATION, type AssetType } from '../../rules/index.ts';
-import { invalidField } from '../request/reject.ts';
+import {
+  ASSET_FIELDS,
+  ASSET_RECONCILIATION,
+  type AssetType,
+  FILE_ID,
+  type MediaKind,
+  VARIANT_SHEETS,
+} from '../../rules/index.ts';
+import { findInputFile } from '../input-files.ts';
+import { invalidField } from '../request/task-request.ts';
 import { reachableGroups } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { hiddenGroup } from './create-group.ts';
@@ -23,11 +31,33 @@ export async function createAsset(services: VideoServices, key: Key, input: Asse
   if (model !== undefined) groupOfModel(services.catalog(), key, model);
   const fields = readFields(members, ASSET_FIELDS, services.allowedOrigins);
   const container = await containerFor(services, key, fields);
+  const url = await sourceUrl(services, key, container, fields);
   const inserted = await insertCreation(services, 'assets', idempotent, (tx, id) =>
     insertAsset(tx, container, fields, id),
   );
   if ('original' in inserted) return inserted.original;
-  return send(services, container, inserted.creation);
+  return send(services, container, { ...inserted, url });
+}
+
+/** Where the provider reads the file. */
+async function sourceUrl(
+  services: VideoServices,
+  key: Key,
+  container: AssetGroupRow,
+  { url, asset_type }: Fields,
+): Promise<string> {
+  if (!FILE_ID.pattern.test(url)) return url;
+  const kind = asset_type.toLowerCase() as MediaKind;
+  await findInputFile(services.files, key.userId, { id: url, param: 'url', kind }, VARIANT_SHEETS.A.inlineMedia);
+  const account = accountOf(services, container);
+  const link = account && services.fileLinkFor(account, url, key);
+  if (link === undefined)
+    throw failAt(
+      'invalid_request',
+      'url',
+      'the provider cannot reach this gateway to read the file; send a public URL.',
+    );
+  return link;
 }
 
 const containerFor = (services: VideoServices, key: Key, fields: Fields): Promise<AssetGroupRow> =>
@@ -98,7 +128,7 @@ async function insertAsset(tx: Db, container: AssetGroupRow, fields: Fields, id:
 async function send(
   services: VideoServices,
   container: AssetGroupRow,
-  creation: Creation<'assets'>,
+  { creation, url }: { readonly creation: Creation<'assets'>; readonly url: string },
 ): Promise<AssetRow> {
   const { row } = creation;
   const account = accountOf(services, row);
@@ -107,7 +137,7 @@ async function send(
     return recordCreation(services, creation, { kind: 'rejected', error: { status: 403, code: '', message: '' } });
   const outcome = await services.assetProvider.createAsset(account, {
     groupId,
-    url: row.source_url,
+    url,
     kind: row.asset_type as AssetType,
     name: row.id,
   });

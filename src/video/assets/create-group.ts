@@ -7,11 +7,10 @@ import { ASSET_GROUP_FIELDS, ASSET_GROUP_TYPES, ASSET_RECONCILIATION, ASSET_SETT
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { type AssetCreateInput, type Creation, insertCreation, readCreation, recordCreation } from './creation.ts';
-import { misconfigured, unavailable } from './errors.ts';
 import { readFields, readModel } from './fields.ts';
 import { lookUpGroup } from './look-up.ts';
 import { type AssetGroupRow, afterMs } from './rows.ts';
-import { boundAccount, groupWith } from './service-group.ts';
+import { boundAccount, groupWith, misconfigured, unavailable } from './service-group.ts';
 
 const TYPE = ASSET_GROUP_TYPES[0];
 

@@ -20,18 +20,11 @@ import type { JsonMembers } from '../request/json-tree.ts';
 import type { VideoServices } from '../services.ts';
 import { assetErrorKindOf } from '../upstream/asset-errors.ts';
 import type { AssetCreateOutcome, AssetProviderError } from '../upstream/asset-provider.ts';
-import { misconfigured, unavailable, unconfirmed } from './errors.ts';
 import { parseAssetBody } from './fields.ts';
 import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
+import { misconfigured, unavailable, unconfirmed } from './service-group.ts';
 
-interface Kind {
-  readonly operation: string;
-  readonly prefix: 'asset' | 'assetgrp';
-  /** Of the response, and the status of a row that the provider has confirmed. */
-  readonly httpStatus: 201 | 202;
-  readonly confirmed: 'active' | 'processing';
-  readonly missing: 'asset_not_found' | 'asset_group_not_found';
-}
+/** `httpStatus` is that of the response, and `confirmed` the status of a row that the provider has confirmed. */
 export const KINDS = {
   assets: {
     operation: 'asset.create',
@@ -39,6 +32,7 @@ export const KINDS = {
     httpStatus: 202,
     confirmed: 'processing',
     missing: 'asset_not_found',
+    undeletable: 'asset_delete_not_supported',
   },
   asset_groups: {
     operation: 'assetGroup.create',
@@ -46,8 +40,9 @@ export const KINDS = {
     httpStatus: 201,
     confirmed: 'active',
     missing: 'asset_group_not_found',
+    undeletable: 'asset_group_delete_not_supported',
   },
-} as const satisfies Record<Table, Kind>;
+} as const satisfies Record<Table, object>;
 
 export interface AssetCreateInput {
   readonly bytes: Buffer;

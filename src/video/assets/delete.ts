@@ -12,17 +12,12 @@ import { findUpstream, isOverdue, type LookUpServices } from './look-up.ts';
 import { afterMs, lockRow, moveRow, type RowName, type RowOf, type Table } from './rows.ts';
 import { accountOf } from './service-group.ts';
 
-const UNSUPPORTED = {
-  assets: 'asset_delete_not_supported',
-  asset_groups: 'asset_group_delete_not_supported',
-} as const;
-
 /** Time for the request to the provider, after which a worker repeats it. */
 const REPEAT_MS = 60_000;
 
 /** Returns the row as it is after the attempt: `deleting`, `deleted` or `delete_failed`. */
 export async function deleteRow<T extends Table>(services: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> {
-  if (!VARIANT_SHEETS[row.variant as VideoVariant].assets.isDeletable) throw fail(UNSUPPORTED[table]);
+  if (!VARIANT_SHEETS[row.variant as VideoVariant].assets.isDeletable) throw fail(KINDS[table].undeletable);
   const { deleting, isNew } = await setDeleting(services.db, table, row);
   crashPoint('asset.deleting');
   return isNew ? deleteUpstream(services, table, deleting) : deleting;
@@ -56,9 +51,8 @@ async function isInUse(tx: Db, { user_id, id }: RowName): Promise<boolean> {
 /** Any asset that is not deleted counts, failed ones too. */
 async function holdsAssets(tx: Db, { user_id, id }: RowName): Promise<boolean> {
   const { rows } = await sql`
-    select from assets where user_id = ${user_id} and asset_group_id = ${id} and deleted_at is null limit 1`.execute(
-    tx,
-  );
+    select from assets where user_id = ${user_id} and asset_group_id = ${id} and deleted_at is null
+    limit 1`.execute(tx);
   return rows.length > 0;
 }
 

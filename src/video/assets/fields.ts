@@ -1,10 +1,10 @@
 /** Bodies of create requests for assets and groups (V 4): parsed strictly, and read by the table of their fields. */
 import { fail, JsonScanError, publicUrl } from '../../core/index.ts';
-import type { AssetField } from '../../rules/index.ts';
+import { type AssetField, FILE_ID } from '../../rules/index.ts';
 import { problemOf } from '../request/content.ts';
 import { fingerprintOf } from '../request/fingerprint.ts';
 import { isText, type JsonMembers, type JsonNode, parseTaskBody, shortName } from '../request/json-tree.ts';
-import { alternatives, invalidField } from '../request/reject.ts';
+import { alternatives, invalidField } from '../request/task-request.ts';
 
 export interface ParsedBody {
   readonly members: JsonMembers;
@@ -57,7 +57,8 @@ function checkField(
   const text = String(node);
   if (text.includes('\0')) throw invalidField(param, 'contains a NUL character', 'remove it');
   if (words && !words.includes(text)) throw invalidField(param, 'not a known value', `send ${alternatives(words)}`);
-  if (form === 'public-url') return checkUrl(text, param, allowedOrigins);
+  if (form === 'media' && FILE_ID.pattern.test(text)) return text;
+  if (form) return checkUrl(text, param, allowedOrigins);
   if (chars) {
     const { length } = [...text];
     if (length < chars.min || length > chars.max)
@@ -69,5 +70,9 @@ function checkField(
 function checkUrl(text: string, param: string, allowedOrigins: readonly string[]): string {
   const url = publicUrl(text, allowedOrigins);
   if (url instanceof URL) return url.href;
-  throw invalidField(param, problemOf(url.message), 'send a public HTTPS URL of the file');
+  throw invalidField(
+    param,
+    problemOf(url.message),
+    'send a public HTTPS URL of the file, or the id of a file that you uploaded',
+  );
 }

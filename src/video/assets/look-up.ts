@@ -4,7 +4,7 @@ import { ASSET_RECONCILIATION, type AssetStatus, assetStatusAfter } from '../../
 import type { VideoServices } from '../services.ts';
 import type { ReportedAsset } from '../upstream/asset-provider.ts';
 import type { QueryOutcome } from '../upstream/client.ts';
-import { settleRecord } from './creation.ts';
+import { KINDS, settleRecord } from './creation.ts';
 import { type AssetGroupRow, type AssetRow, moveRow, type RowOf, type Table } from './rows.ts';
 import { accountOf } from './service-group.ts';
 
@@ -72,8 +72,8 @@ async function decide<T extends Table>(
   const decided = await services.db.transaction().execute(async (tx) => {
     let moved: RowOf[T] | undefined;
     if (found.kind === 'found') {
-      const confirmed = table === 'assets' ? 'processing' : 'active';
-      moved = await moveRow(tx, table, row, confirmed as never, { upstream_id: found.value.id, next_check_at: null });
+      const changes = { upstream_id: found.value.id, next_check_at: null };
+      moved = await moveRow(tx, table, row, KINDS[table].confirmed as never, changes);
     } else if (found.kind === 'missing' && isOverdue(services, row))
       moved = await moveRow(tx, table, row, 'failed', { next_check_at: null });
     if (moved) await settleRecord(tx, table, moved);

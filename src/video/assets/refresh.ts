@@ -1,10 +1,10 @@
 /** Refresh of an asset (V 4.9 r5): asks the provider, at most once in two seconds, and saves what it reports. */
 import { sql } from 'kysely';
 import { ASSET_SETTLING_MS } from '../../rules/index.ts';
-import { misconfigured, queryError } from './errors.ts';
+import type { VideoServices } from '../services.ts';
 import { current, type LookUpServices, lookUpAsset, saveReport } from './look-up.ts';
-import type { AssetRow } from './rows.ts';
-import { accountOf } from './service-group.ts';
+import { type AssetRow, findRow } from './rows.ts';
+import { accountOf, misconfigured, queryError } from './service-group.ts';
 
 /** Statuses in which the provider can report news. The others end by a new asset, or by the deletion that is running. */
 const ASKED: ReadonlySet<string> = new Set(['processing', 'active', 'create_unknown']);
@@ -45,3 +45,20 @@ async function refreshUnknown(services: LookUpServices, asset: AssetRow): Promis
 
 const isSettling = ({ clock }: LookUpServices, { status, created_at }: AssetRow): boolean =>
   status === 'processing' && clock.now() - created_at.getTime() < ASSET_SETTLING_MS;
+
+/** After a rejected task: the first of its assets that turns out to be gone at the provider, which is `invalid` from then on. */
+export async function findGoneAsset(
+  services: VideoServices,
+  userId: string,
+  ids: readonly string[],
+): Promise<string | undefined> {
+  const isGone = await Promise.all(
+    ids.map(async (id) => {
+      const asset = await findRow(services.db, 'assets', userId, id);
+      // When the provider cannot be asked, its rejection stands as it is.
+      const refreshed = asset && (await checkAsset(services, asset).catch(() => undefined));
+      return refreshed?.status === 'invalid';
+    }),
+  );
+  return ids.find((_, n) => isGone[n]);
+}

@@ -4,11 +4,12 @@
  */
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, type Catalog, hasAssetLibrary } from '../../catalog/index.ts';
+import { type ApiError, fail } from '../../core/index.ts';
 import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
 import { reachableGroups, type VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import { resolveTarget } from '../target.ts';
-import { misconfigured } from './errors.ts';
+import type { QueryOutcome } from '../upstream/client.ts';
 
 export const assetRulesOf = ({ variant }: Pick<VideoGroup, 'variant'>): AssetRules => VARIANT_SHEETS[variant].assets;
 
@@ -74,3 +75,29 @@ export const accountOf = (
   const account = catalog().account(account_id, group_id);
   return account && hasAssetLibrary(account) ? account : undefined;
 };
+
+/** Seconds until a retry when the provider names none. */
+const RETRY_SECONDS = 5;
+const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
+
+/** 502: the provider responded with an error or nonsense. 503: it could not be asked, or takes no more requests now. */
+export const unavailable = (status: 502 | 503, retryAfter = RETRY_SECONDS): ApiError =>
+  fail('asset_upstream_unavailable', 'The asset service is unavailable for the moment; try again later.', {
+    status,
+    retryAfter,
+  });
+
+/** The provider may have created the object, so the request must not be repeated by a client on its own. */
+export const unconfirmed = (): ApiError =>
+  fail(
+    'asset_upstream_unavailable',
+    'The asset service did not confirm the creation. It is looked up in the background; list the groups before you try again.',
+    { status: 503, retryAfter: RETRY_SECONDS, headers: { 'x-should-retry': 'false' } },
+  );
+
+export const misconfigured = (): ApiError => fail('asset_route_group_misconfigured');
+
+export function queryError({ status, retryAfter }: Extract<QueryOutcome<unknown>, { kind: 'failed' }>): ApiError {
+  if (status === undefined || status === 429) return unavailable(503, retryAfter);
+  return ACCOUNT_STATUSES.has(status) ? misconfigured() : unavailable(502);
+}

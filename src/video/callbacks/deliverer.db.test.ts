@@ -16,8 +16,7 @@ import { type Clock, createLog, createSealer, systemClock } from '../../core/ind
 import { type Database, openDatabase } from '../../platform/db/index.ts';
 import { PublicFetcher } from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
-import { Deliverer } from './deliverer.ts';
-import { expireCallbacks } from './expire.ts';
+import { Deliverer, expireCallbacks } from './deliverer.ts';
 import { takeCallbacks } from './take.ts';
 
 const sealer = createSealer([['k1', 'callback-test-key-'.repeat(3)]]);

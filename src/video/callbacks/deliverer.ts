@@ -2,16 +2,18 @@
  * Delivery of callbacks, at least once (V 6 r2): takes due events, signs and sends each, and records the outcome. Logs ids and hosts, never
  * a body, a path or a secret.
  */
+import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
+import { type Db, deleteBatch } from '../../platform/db/index.ts';
 import { summaryOf, verdictOf } from '../../platform/outbound/index.ts';
-import { CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
+import { CALLBACK_RETENTION_DAYS, CALLBACK_RULES, type CallbackRules } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type AttemptOutcome, type Marked, markAttempt } from './mark.ts';
 import { type CallbackSender, sendCallback } from './send.ts';
 import { type TakenEvent, takeCallbacks } from './take.ts';
 
-export type DelivererServices = CallbackSender & Pick<VideoServices, 'db' | 'log'>;
+type DelivererServices = CallbackSender & Pick<VideoServices, 'db' | 'log'>;
 
 export class Deliverer {
   readonly #services: DelivererServices;
@@ -105,3 +107,10 @@ const fieldsOf = ({ user_id, event_id, task_id, host, attempts }: TakenEvent) =>
   host,
   attempt: attempts,
 });
+
+/** Deletes finished events with their attempts, and circuits that no attempt has used. Returns how many events it deleted. */
+export async function expireCallbacks(db: Db): Promise<number> {
+  const age = sql`now() - ${CALLBACK_RETENTION_DAYS} * interval '1 day'`;
+  await sql`delete from callback_circuits where updated_at < ${age}`.execute(db);
+  return deleteBatch(db, 'callback_events', sql`finished_at < ${age}`);
+}

@@ -4,19 +4,13 @@
  */
 import { sql } from 'kysely';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, type Tx } from '../../platform/db/index.ts';
-import type { CallbackRules } from '../../rules/index.ts';
+import { ADVISORY_LOCK, type Db, type Row, type Tx } from '../../platform/db/index.ts';
+import type { CallbackRules, Words } from '../../rules/index.ts';
 
-export interface TakenEvent {
-  readonly user_id: string;
-  readonly task_id: string;
-  readonly event_id: string;
-  readonly url: string;
-  readonly host: string;
-  readonly body: Buffer;
-  /** With this attempt. Marks compare it: only the last taker may write the outcome. */
-  readonly attempts: number;
-  readonly attempts_before: number;
+/** `attempts` counts this one. Marks compare it: only the last taker may write the outcome. */
+type TakenColumns = Words<'user_id task_id event_id url host body attempts attempts_before'>;
+
+export interface TakenEvent extends Readonly<Pick<Row<'callback_events'>, TakenColumns>> {
   /** The only attempt to a destination whose circuit is open. */
   readonly is_probe: boolean;
   /** The secret of the key that created the task, sealed with the task: the key may be gone. Null when the task is gone. */

@@ -2,9 +2,12 @@
  * Idempotency records (V 8): one per user, operation and Idempotency-Key. A record is claimed in the transaction that creates the
  * resource, so that there is never one without the other. All times are the database's.
  */
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { fail } from '../../core/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { IDEMPOTENCY } from '../../rules/index.ts';
 
 /** Which request a record stands for. */
@@ -28,7 +31,7 @@ export interface StableError {
   readonly param?: string;
 }
 
-export type RecordState =
+type RecordState =
   | { readonly kind: 'absent' }
   /** The key was used for another request. */
   | { readonly kind: 'conflict' }
@@ -39,14 +42,10 @@ export type RecordState =
 
 export const hashIdempotencyKey = (key: Buffer): Buffer => createHash('sha256').update(key).digest();
 
-interface StoredRecord {
-  readonly fingerprint: Buffer;
-  readonly owner: string;
+type StoredRecord = Pick<Row<'idempotency_records'>, 'fingerprint' | 'owner' | 'resource_id' | 'http_status'> & {
   readonly is_owned: boolean;
-  readonly resource_id: string | null;
-  readonly http_status: number | null;
   readonly error: StableError | null;
-}
+};
 
 export async function findRecord(db: Db, request: IdempotentRequest): Promise<RecordState> {
   const { rows } = await sql<StoredRecord>`
@@ -128,9 +127,8 @@ export async function finishRecordOf(tx: Db, userId: string, resourceId: string,
 /** Removes the unfinished record of a resource that was never sent. */
 export async function removeRecordOf(tx: Db, userId: string, resourceId: string): Promise<void> {
   await sql`
-    delete from idempotency_records where user_id = ${userId} and resource_id = ${resourceId} and finished_at is null`.execute(
-    tx,
-  );
+    delete from idempotency_records where user_id = ${userId} and resource_id = ${resourceId}
+      and finished_at is null`.execute(tx);
 }
 
 /**
@@ -149,3 +147,25 @@ export async function expireRecords(db: Db, batch = 1_000): Promise<number> {
     select count(*) as due from due`.execute(db);
   return Number(rows[0]?.due ?? 0n);
 }
+
+/** The Idempotency-Key header (V 8): valid UTF-8, 1 to 64 bytes, at most once per request. */
+const NAME = 'idempotency-key';
+
+/** Returns the hash of the key; undefined when the request has none. */
+export function readIdempotencyKey(call: Pick<Call, 'request'>): Buffer | undefined {
+  const { rawHeaders } = call.request;
+  const values: string[] = [];
+  for (let n = 0; n < rawHeaders.length; n += 2) if (rawHeaders[n] === NAME) values.push(rawHeaders[n + 1] ?? '');
+  const [value] = values;
+  if (value === undefined) return undefined;
+  if (values.length > 1) throw invalid('sent more than once; send it once');
+  // Header values are read byte by byte, so that their bytes are the characters' codes.
+  const bytes = Buffer.from(value, 'latin1');
+  if (bytes.length === 0 || bytes.length > IDEMPOTENCY.keyBytes)
+    throw invalid(`has ${bytes.length} bytes; send 1 to ${IDEMPOTENCY.keyBytes}`);
+  if (!isUtf8(bytes)) throw invalid('is not valid UTF-8');
+  return hashIdempotencyKey(bytes);
+}
+
+const invalid = (problem: string) =>
+  fail('invalid_request', `Idempotency-Key: ${problem}.`, { param: 'Idempotency-Key' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { decodedLength } from './base64.ts';
+import { decodedLength } from './data-url.ts';
 
 /** The strict decoder of the platform, which accepts white space in addition. */
 function reference(text: string): number | undefined {

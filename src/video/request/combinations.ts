@@ -1,9 +1,8 @@
 /** Combinations of content items (V 4.1): missing roles, numbers, roles that exclude or need each other, total audio length, characters. */
 import { failAt } from '../../core/index.ts';
-import { CHARACTER_ROLE, type MediaRole, type RoleCombinations, VARIANT_SHEETS } from '../../rules/index.ts';
+import { CHARACTER_ROLE, type MediaRole, type RoleCombinations } from '../../rules/index.ts';
 import type { CheckedItem, CheckedMedia } from './content.ts';
-import { alternatives, invalidField, unsupportedField } from './reject.ts';
-import type { TaskTarget } from './task-request.ts';
+import { alternatives, invalidField, type TaskTarget, unsupportedField } from './task-request.ts';
 
 /** A media item with its role given or derived, and its index among all items. */
 export interface PlacedMedia extends CheckedMedia {
@@ -12,11 +11,10 @@ export interface PlacedMedia extends CheckedMedia {
 }
 
 /** Returns the media items in order. Reference errors come last, because V 4 checks content before references. */
-export function combineItems(items: readonly CheckedItem[], { variant }: TaskTarget): readonly PlacedMedia[] {
+export function combineItems(items: readonly CheckedItem[], { sheet }: TaskTarget): readonly PlacedMedia[] {
   const media = items.flatMap((item, index) => (item.type === 'text' ? [] : [placeItem(item, index, items)]));
-  const { combinations, inlineMedia } = VARIANT_SHEETS[variant];
-  checkRoles(media, combinations);
-  checkTotalLength(media, inlineMedia.audio.length?.maxTotal);
+  checkRoles(media, sheet.combinations);
+  checkTotalLength(media, sheet.inlineMedia.audio.length?.maxTotal);
   checkReferences(media);
   return media;
 }
@@ -34,6 +32,7 @@ function checkRoles(media: readonly PlacedMedia[], { maxItems, exclusive, compan
   for (const { role, roleParam } of media) {
     const count = (seen.get(role) ?? 0) + 1;
     const max = maxItems[role] ?? Number.POSITIVE_INFINITY;
+    if (max === 0) throw unsupportedField(roleParam, `the model does not take a ${role}`, 'remove the item');
     if (count > max)
       throw unsupportedField(roleParam, `more than ${max} items with the role ${role}`, `send at most ${max}`);
     seen.set(role, count);

@@ -12,7 +12,7 @@ import {
   videoItem,
   withItems,
 } from '../../../test/support/video-request.ts';
-import { VIDEO_VARIANTS, videoCapabilitiesOf } from '../../rules/index.ts';
+import { sheetOf, VIDEO_VARIANTS } from '../../rules/index.ts';
 import { examineTaskBody } from './examine.ts';
 
 const INVALID = 'invalid_request';
@@ -164,7 +164,7 @@ test('V 4.1 address: other schemes, bare Base64 and private hosts are invalid', 
 
 test('V 4.1 address: a URL of an allowed origin passes although it is not public', () => {
   const bytes = Buffer.from(JSON.stringify(withItems(imageItem(undefined, 'http://127.0.0.1:9000/a.png'))));
-  const target = { variant: 'A', capabilities: videoCapabilitiesOf('A') } as const;
+  const target = { sheet: sheetOf('A') };
   assert.ok(verdictOf(examineTaskBody(bytes, 'tasks', target)).error);
   const allowedOrigins = ['http://127.0.0.1:9000'];
   assert.ok(verdictOf(examineTaskBody(bytes, 'tasks', { ...target, allowedOrigins })).request);

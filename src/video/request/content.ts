@@ -4,8 +4,7 @@ import * as rules from '../../rules/index.ts';
 import type { AudioLength } from './audio.ts';
 import { checkAudio, checkImage, isDataUrl } from './data-url.ts';
 import { isText, type JsonMembers, type JsonNode, type JsonText, shortName } from './json-tree.ts';
-import { alternatives, invalidField, unsupportedField } from './reject.ts';
-import type { TaskTarget } from './task-request.ts';
+import { alternatives, invalidField, type TaskTarget, unsupportedField } from './task-request.ts';
 
 /** An item with a valid shape, whose address is not checked yet. `param` is the path of the text or address. */
 export type ItemShape = { readonly type: 'text'; readonly param: string; readonly text: JsonText } | MediaShape;
@@ -25,6 +24,7 @@ export interface CheckedMedia extends MediaShape {
 }
 export type Address =
   | { readonly form: 'https'; readonly url: string }
+  | { readonly form: 'file'; readonly id: string }
   /** Undefined when malformed; reported after all items are checked. */
   | { readonly form: 'reference'; readonly reference: rules.ParsedReference | undefined }
   | { readonly form: 'data'; readonly length: AudioLength | undefined };
@@ -116,6 +116,7 @@ export function checkItem(item: ItemShape, target: TaskTarget): CheckedItem {
 
 const FORM_NAMES: Readonly<Record<rules.AddressForm, string>> = {
   https: 'a public HTTPS URL',
+  file: 'the id of a file that you uploaded',
   asset: 'asset://<asset_id>',
   character: 'asset://<char_id>',
   data: 'a Base64 data URL',
@@ -127,7 +128,7 @@ function checkAddress({ url, param }: MediaShape, rule: rules.MediaItemRule, tar
   if (isDataUrl(bytes)) {
     if (!rule.addresses.includes('data'))
       throw invalidField(param, `a ${rule.kind} cannot be sent as a data URL`, advice);
-    const { inlineMedia } = rules.VARIANT_SHEETS[target.variant];
+    const { inlineMedia } = target.sheet;
     if (rule.kind === 'audio') return { form: 'data', length: checkAudio(bytes, param, inlineMedia) };
     checkImage(bytes, param, inlineMedia);
     return { form: 'data', length: undefined };
@@ -135,6 +136,7 @@ function checkAddress({ url, param }: MediaShape, rule: rules.MediaItemRule, tar
   // The URL check would decode a text of 64 MB only to reject its length.
   const text = bytes.length > MAX_DECODED ? bytes.toString('utf8', 0, MAX_DECODED) : String(url);
   if (rules.isReference(text)) return { form: 'reference', reference: rules.parseReference(text) };
+  if (rules.FILE_ID.pattern.test(text)) return { form: 'file', id: text };
   const parsed = publicUrl(text, target.allowedOrigins ?? []);
   if (!(parsed instanceof URL)) throw invalidField(param, problemOf(parsed.message), advice);
   return { form: 'https', url: parsed.href };

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { dataUrl, FILLED, IMAGE_STARTS, imageItem, taskBody, verdictOf } from '../../../test/support/video-request.ts';
 import { systemClock } from '../../core/index.ts';
 import { ThreadPool } from '../../platform/threads/index.ts';
-import { videoCapabilitiesOf } from '../../rules/index.ts';
+import { sheetOf } from '../../rules/index.ts';
 import { examineTaskBody } from './examine.ts';
 import { examineJob } from './examine-job.ts';
 import { fillTemplate } from './upstream-template.ts';
@@ -11,7 +11,7 @@ import { fillTemplate } from './upstream-template.ts';
 const threads = new ThreadPool({ clock: systemClock });
 after(() => threads.close());
 
-const TARGET = { variant: 'A', capabilities: videoCapabilitiesOf('A') } as const;
+const TARGET = { sheet: sheetOf('A') };
 const largeBody = (more: object = {}): Buffer => {
   const image = Buffer.concat([IMAGE_STARTS.png ?? Buffer.alloc(0), Buffer.alloc(2 ** 21)]);
   const content = [imageItem(undefined, dataUrl('image/png', image))];

@@ -1,5 +1,5 @@
 /**
- * Examination of a task body: strict validation, fingerprint and upstream request. Synchronous and pure, so that it runs in a worker
+ * Examination of a task body: strict validation, fingerprint and what is asked of a provider. Synchronous and pure, so that it runs in a worker
  * thread as well. Cost is linear in the size of the body.
  */
 import { ApiError, fail, JsonScanError } from '../../core/index.ts';
@@ -7,25 +7,34 @@ import { TASK_FIELDS, VIDEOS_FIELDS } from '../../rules/index.ts';
 import { combineItems, type PlacedMedia } from './combinations.ts';
 import { type CheckedItem, checkItem, contentNodes, type ItemShape, readItem } from './content.ts';
 import { fingerprintOf } from './fingerprint.ts';
-import { type JsonMembers, type JsonNode, parseTaskBody, shortName } from './json-tree.ts';
-import { type CheckedParameters, checkParameters, type ParameterNodes, parameterNodes } from './parameters.ts';
+import { type JsonMembers, type JsonNode, type JsonText, parseTaskBody, shortName } from './json-tree.ts';
+import {
+  type CheckedParameters,
+  checkConditions,
+  checkParameters,
+  type ParameterNodes,
+  parameterNodes,
+  withDefaults,
+} from './parameters.ts';
 import { promptOptionsIn } from './prompt-options.ts';
-import { invalidField } from './reject.ts';
-import type {
-  AcceptedRequest,
-  Examination,
-  MediaReference,
-  RequestError,
-  TaskEntry,
-  TaskRequest,
-  TaskTarget,
+import {
+  type AcceptedRequest,
+  type Examination,
+  invalidField,
+  type MediaReference,
+  type NeutralItem,
+  type NeutralText,
+  type PromptOptions,
+  type RequestError,
+  type TaskEntry,
+  type TaskRequest,
+  type TaskTarget,
 } from './task-request.ts';
-import { buildTemplate, type TemplateItem } from './upstream-template.ts';
 import { videosItems, videosParameters } from './videos-entry.ts';
 
 interface EntryReader {
-  readonly fields: ReadonlySet<string>;
-  readonly parameters: (body: JsonMembers) => ParameterNodes;
+  readonly fields: readonly string[];
+  readonly parameters: (body: JsonMembers, target: TaskTarget) => ParameterNodes;
   /** Items one by one, so that an error in the first is found before one in the second. */
   readonly items: (body: JsonMembers) => Iterable<ItemShape>;
 }
@@ -73,22 +82,28 @@ function readModel(node: JsonNode | undefined): string {
 function acceptRequest(body: JsonMembers, model: string, entry: TaskEntry, target: TaskTarget): AcceptedRequest {
   const { fields, parameters, items } = ENTRIES[entry];
   for (const name of body.keys())
-    if (!fields.has(name)) throw invalidField(shortName(name), 'unknown', 'remove it or check its spelling');
-  const checked = checkParameters(parameters(body), target);
+    if (!fields.includes(name) && !Object.hasOwn(target.sheet.parameters, name))
+      throw invalidField(shortName(name), 'unknown', 'remove it or check its spelling');
+  const nodes = parameters(body, target);
+  const checked = checkParameters(nodes, target);
   const content: CheckedItem[] = [];
   for (const item of items(body)) content.push(checkItem(item, target));
   const media = combineItems(content, target);
+  const roles = media.map(({ role }) => role);
+  checkConditions(target, checked.given, roles, (name) => nodes.get(name)?.param ?? name);
+  const full = { ...checked, given: withDefaults(checked.given, target.sheet) };
+  const texts = content.flatMap((item) => (item.type === 'text' ? String(item.text) : []));
   return {
-    request: taskRequest(model, checked, content, media),
-    upstream: buildTemplate(templateItems(content, media), checked.given),
+    request: taskRequest(model, full, media, promptOptionsIn(texts, target.sheet)),
+    upstream: { items: neutralItems(content, media), parameters: full.given },
   };
 }
 
 function taskRequest(
   model: string,
-  { given, callbackUrl }: CheckedParameters,
-  content: readonly CheckedItem[],
+  { given, callbackUrl, safetyIdentifier }: CheckedParameters,
   media: readonly PlacedMedia[],
+  promptOptions: PromptOptions | undefined,
 ): TaskRequest {
   return {
     model,
@@ -99,9 +114,13 @@ function taskRequest(
     ratio: given.ratio,
     executionExpiresAfter: given.execution_expires_after,
     callbackUrl,
+    safetyIdentifier,
     hasVideoInput: media.some(({ rule }) => rule.kind === 'video'),
-    promptOptions: promptOptionsIn(content.flatMap((item) => (item.type === 'text' ? String(item.text) : []))),
+    promptOptions,
     references: media.flatMap(referenceOf),
+    files: media.flatMap(({ param, rule, address }) =>
+      address.form === 'file' ? [{ param, kind: rule.kind, id: address.id }] : [],
+    ),
   };
 }
 
@@ -111,17 +130,20 @@ function referenceOf({ index, param, rule, role, address }: PlacedMedia): readon
 }
 
 /** The provider gets URLs as the parser normalised them, because another parser could read the client's text differently. */
-function templateItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly TemplateItem[] {
+function neutralItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly NeutralItem[] {
   const byIndex = new Map(media.map((item) => [item.index, item]));
-  return content.map((item, index): TemplateItem => {
+  return content.map((item, index): NeutralItem => {
     const placed = byIndex.get(index);
-    if (item.type === 'text') return { type: item.type, text: item.text };
+    if (item.type === 'text') return { type: item.type, text: neutralText(item.text) };
     if (!placed) throw new Error(`content item ${index} has no role`);
     const { type, role, address, url } = placed;
-    if (address.form === 'reference') return { type, role, address: 'asset' };
-    return { type, role, address: { text: address.form === 'https' ? address.url : url } };
+    if (address.form === 'reference') return { type, role, address: undefined };
+    return { type, role, address: address.form === 'https' ? address.url : neutralText(url) };
   });
 }
+
+/** Plain data, which can cross to another thread. */
+const neutralText = (text: JsonText): NeutralText => (typeof text === 'string' ? text : { escaped: text.raw });
 
 type Caught<T> = { readonly value: T } | { readonly error: RequestError };
 

@@ -1,14 +1,14 @@
-/** Parameters of a task request (V 4.2), checked against the sheet of the variant and the capabilities of the model. */
+/** Parameters of a task request (V 4.2), checked against the sheet of the model. */
 import { publicUrl } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 import { problemOf } from './content.ts';
 import { isText, type JsonMembers, type JsonNode, shortName } from './json-tree.ts';
-import { alternatives, invalidField, unsupportedField } from './reject.ts';
-import type { GivenParameters, TaskTarget } from './task-request.ts';
+import { alternatives, type GivenParameters, invalidField, type TaskTarget, unsupportedField } from './task-request.ts';
 
 export interface CheckedParameters {
   readonly given: GivenParameters;
   readonly callbackUrl: string | undefined;
+  readonly safetyIdentifier: string | undefined;
 }
 
 /** A value and the path of the field that it came from. */
@@ -16,26 +16,59 @@ export interface ParameterNode {
   readonly node: JsonNode;
   readonly param: string;
 }
-export type ParameterNodes = ReadonlyMap<rules.VideoParameter, ParameterNode>;
+/** By the names of the sheet, in its order. */
+export type ParameterNodes = ReadonlyMap<string, ParameterNode>;
 
-export const parameterNodes = (body: JsonMembers): Map<rules.VideoParameter, ParameterNode> =>
+export const parameterNodes = (body: JsonMembers, { sheet }: TaskTarget): Map<string, ParameterNode> =>
   new Map(
-    rules.VIDEO_PARAMETERS.flatMap((name) => {
+    rules.sheetMembers(sheet).flatMap((name) => {
       const node = body.get(name);
       return node === undefined ? [] : [[name, { node, param: name }] as const];
     }),
   );
 
 export function checkParameters(nodes: ParameterNodes, target: TaskTarget): CheckedParameters {
-  const { parameters } = rules.VARIANT_SHEETS[target.variant];
-  const values = new Map<rules.VideoParameter, unknown>();
-  for (const name of rules.VIDEO_PARAMETERS) {
+  const values = new Map<string, unknown>();
+  for (const name of rules.sheetMembers(target.sheet)) {
     const found = nodes.get(name);
-    if (found) values.set(name, checkValue(found, parameters[name], target));
+    const rule = target.sheet.parameters[name];
+    if (found && rule) values.set(name, checkValue(found, rule, target));
   }
   for (const [one, other] of rules.EXCLUSIVE_PARAMETERS) checkExclusive(nodes.get(one)?.param, nodes.get(other)?.param);
-  const { callback_url: callbackUrl, ...given } = Object.fromEntries(values);
-  return { given, callbackUrl: callbackUrl === undefined ? undefined : String(callbackUrl) };
+  const { callback_url, safety_identifier, ...given } = Object.fromEntries(values);
+  return {
+    given,
+    callbackUrl: callback_url as string | undefined,
+    safetyIdentifier: safety_identifier as string | undefined,
+  };
+}
+
+/** Members and items that do not go together by the sheet. What the request leaves out is the provider's choice, which fits. */
+export function checkConditions(
+  { sheet }: TaskTarget,
+  given: GivenParameters,
+  roles: readonly string[],
+  paramOf: (name: string) => string,
+): void {
+  const holds = ([name, value]: readonly [string, rules.MemberValue]): boolean =>
+    name === 'role' ? roles.includes(String(value)) : given[name] === value;
+  for (const { when, only = {}, needs } of sheet.conditions) {
+    const facts = Object.entries(when);
+    if (!facts.every(holds)) continue;
+    const because = `with ${facts.map(([name, value]) => `${name} ${value}`).join(' and ')}`;
+    for (const [name, values] of Object.entries(only)) {
+      const value = given[name] as rules.MemberValue | undefined;
+      if (value !== undefined && !values.includes(value))
+        throw unsupportedField(
+          paramOf(name),
+          `${value} is not accepted ${because}`,
+          `send ${alternatives(values.map(String))}`,
+        );
+    }
+    const [first = 'content'] = facts.map(([name]) => name).filter((name) => name !== 'role');
+    if (needs !== undefined && !roles.includes(needs))
+      throw unsupportedField(paramOf(first), `no item has the role ${needs}`, `add one, which is needed ${because}`);
+  }
 }
 
 /** Rejects two fields that exclude each other, by their paths. */
@@ -52,12 +85,14 @@ function checkValue({ node, param }: ParameterNode, rule: rules.ParameterRule, t
       if (typeof node !== 'boolean') throw invalidField(param, 'not a boolean', 'send true or false');
       return node;
     case 'offered':
-      return checkOffered(node, param, rule.vocabulary, target.capabilities[rule.capability]);
+      return checkOffered(node, param, rule.capability, target.sheet);
     case 'word':
       if (!isText(node)) throw invalidField(param, 'not a string', `send ${alternatives(rule.accepted)}`);
       if (!rule.accepted.includes(String(node)))
         throw unsupportedField(param, 'this value is not supported', `send ${alternatives(rule.accepted)}`);
       return String(node);
+    case 'text':
+      return checkText(node, param, rule.maxLength);
     case 'public-url':
       return checkUrl(node, param, target);
     case 'tools':
@@ -69,15 +104,17 @@ function checkValue({ node, param }: ParameterNode, rule: rules.ParameterRule, t
   }
 }
 
-function checkInteger(node: JsonNode, param: string, { min, max, unit, automatic }: rules.IntegerRule): number {
-  const values = `${min} to ${max}${unit ? ` ${unit}` : ''}${automatic?.isSupported ? ` or ${automatic.value}` : ''}`;
-  if (typeof node !== 'number' || !Number.isInteger(node))
-    throw invalidField(param, 'not an integer', `send ${values}`);
+function checkInteger(node: JsonNode, param: string, rule: rules.IntegerRule): number {
+  const { min, max, values, unit, automatic } = rule;
+  const range = values ? alternatives(values.map(String)) : `${min} to ${max}`;
+  const advice = `send ${range}${unit ? ` ${unit}` : ''}${automatic?.isSupported ? ` or ${automatic.value}` : ''}`;
+  if (typeof node !== 'number' || !Number.isInteger(node)) throw invalidField(param, 'not an integer', advice);
   if (node === automatic?.value) {
     if (automatic.isSupported) return node;
-    throw unsupportedField(param, `the model does not support ${node}`, `send ${values}`);
+    throw unsupportedField(param, `the model does not support ${node}`, advice);
   }
-  if (node < min || node > max) throw invalidField(param, `${node} is out of range`, `send ${values}`);
+  if (node < min || node > max) throw invalidField(param, `${node} is out of range`, advice);
+  if (values && !values.includes(node)) throw unsupportedField(param, `the model does not offer ${node}`, advice);
   // JSON can write -0, which the range of a rule may include.
   return node + 0;
 }
@@ -85,15 +122,37 @@ function checkInteger(node: JsonNode, param: string, { min, max, unit, automatic
 function checkOffered(
   node: JsonNode,
   param: string,
-  vocabulary: readonly string[],
-  offered: readonly string[],
+  capability: 'resolutions' | 'ratios',
+  sheet: rules.VideoSheet,
 ): string {
-  const word = vocabulary.find((known) => known === node);
+  const offered: readonly string[] = sheet[capability];
+  const word: string | undefined = rules.sizeWords(sheet.sizes)[capability].find((known) => known === node);
   if (word === undefined)
     throw invalidField(param, isText(node) ? 'not a known value' : 'not a string', `send ${alternatives(offered)}`);
   if (!offered.includes(word))
     throw unsupportedField(param, `the model does not offer ${word}`, `send ${alternatives(offered)}`);
   return word;
+}
+
+function checkText(node: JsonNode, param: string, maxLength: number): string {
+  const advice = `send a text of at most ${maxLength} characters`;
+  if (!isText(node)) throw invalidField(param, 'not a string', advice);
+  // Not decoded before its length is known.
+  const isLong = typeof node !== 'string' && node.raw.length > 6 * maxLength;
+  if (isLong || String(node).length > maxLength) throw invalidField(param, 'too long', advice);
+  return String(node);
+}
+
+/** What is asked of the provider: with the members that the sheet writes out, if the model offers them. */
+export function withDefaults(given: GivenParameters, sheet: rules.VideoSheet): GivenParameters {
+  const { defaults, defaultDuration: duration, resolutions, ratios } = sheet;
+  if (!defaults) return given;
+  const offered: readonly unknown[] = [...resolutions, ...ratios];
+  const values = Object.entries(defaults).map(([name, value]) => {
+    const words: readonly string[] = name === 'resolution' ? resolutions : name === 'ratio' ? ratios : [];
+    return [name, words.length === 0 || offered.includes(value) ? value : words[0]];
+  });
+  return { ...Object.fromEntries(values), ...(duration !== undefined && { duration }), ...given };
 }
 
 function checkUrl(node: JsonNode, param: string, { allowedOrigins = [] }: TaskTarget): string {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { VIDEO_SHEETS } from '../../rules/index.ts';
 import { promptOptionsIn } from './prompt-options.ts';
 
 /** Resolutions, ratios, seconds, and `unclear`. */
 function read(...texts: string[]): string | undefined {
-  const options = promptOptionsIn(texts);
+  const options = promptOptionsIn(texts, VIDEO_SHEETS.A);
   if (!options) return undefined;
   const { resolutions, ratios, seconds, isUnclear } = options;
   return [...resolutions, ...ratios, ...(seconds > 0 ? [seconds] : []), ...(isUnclear ? ['unclear'] : [])].join(' ');

@@ -12,11 +12,24 @@ class Reading implements PromptOptions {
   isUnclear = false;
 }
 
+/** What the options of a model can ask for. */
+interface Possible extends ReturnType<typeof rules.sizeWords> {
+  readonly framesPerSecond: number;
+  readonly longest: number;
+}
+const possibleOf = ({ sizes, framesPerSecond, parameters }: rules.VideoSheet): Possible => ({
+  ...rules.sizeWords(sizes),
+  framesPerSecond,
+  longest: Math.max(rules.LONGEST_PROMPTED_S, parameters.duration.max),
+});
+
 /** Undefined when no text has an option. Linear in the length of the texts, and the same size for any number of options. */
-export function promptOptionsIn(texts: Iterable<string>): PromptOptions | undefined {
+export function promptOptionsIn(texts: Iterable<string>, sheet: rules.VideoSheet): PromptOptions | undefined {
   const reading = new Reading();
+  const possible = possibleOf(sheet);
   let isFound = false;
-  for (const text of texts) for (const match of text.matchAll(OPTION)) isFound = readOption(reading, match) || isFound;
+  for (const text of texts)
+    for (const match of text.matchAll(OPTION)) isFound = readOption(reading, match, possible) || isFound;
   return isFound ? reading : undefined;
 }
 
@@ -24,20 +37,21 @@ export function promptOptionsIn(texts: Iterable<string>): PromptOptions | undefi
 function readOption(
   reading: Reading,
   { input, index, 1: space, 2: name = '', 3: given = '' }: RegExpExecArray,
+  possible: Possible,
 ): boolean {
   const value = given.toLowerCase();
   switch (rules.PROMPT_OPTIONS.get(name.toLowerCase().replaceAll('_', ''))) {
     case 'resolution':
-      readWord(reading, reading.resolutions, rules.RESOLUTIONS, value);
+      readWord(reading, reading.resolutions, possible.resolutions, value);
       return true;
     case 'ratio':
-      readWord(reading, reading.ratios, rules.RATIOS, value);
+      readWord(reading, reading.ratios, possible.ratios, value);
       return true;
     case 'duration':
-      readSeconds(reading, value, 1);
+      readSeconds(reading, Number.parseInt(value, 10), possible);
       return true;
     case 'frames':
-      readSeconds(reading, value, rules.FRAMES_PER_SECOND);
+      readSeconds(reading, Math.ceil(Number.parseInt(value, 10) / possible.framesPerSecond), possible);
       return true;
     case 'nothing':
       return true;
@@ -56,8 +70,7 @@ function readWord<T extends string>(reading: Reading, found: Set<T>, words: read
   else found.add(word);
 }
 
-function readSeconds(reading: Reading, value: string, perSecond: number): void {
-  const seconds = Math.ceil(Number.parseInt(value, 10) / perSecond);
-  if (seconds > 0) reading.seconds = Math.max(reading.seconds, Math.min(seconds, rules.LONGEST_PROMPTED_S));
+function readSeconds(reading: Reading, seconds: number, { longest }: Possible): void {
+  if (seconds > 0) reading.seconds = Math.max(reading.seconds, Math.min(seconds, longest));
   else reading.isUnclear = true;
 }

@@ -1,13 +1,13 @@
-/** A validated request for a video task. All types can cross to another thread. */
-import type { MediaKind, MediaRole, Ratio, Resolution, VideoCapabilities, VideoVariant } from '../../rules/index.ts';
+/** A validated request for a video task, and the errors of one that is not valid. All types can cross to another thread. */
+import { type ApiError, failAt } from '../../core/index.ts';
+import type { MediaItemType, MediaKind, MediaRole, Ratio, Resolution, VideoSheet } from '../../rules/index.ts';
 
 /** `tasks` is POST /api/v3/contents/generations/tasks (V 4.2), `videos` is POST /v1/videos (V 4.7). */
 export type TaskEntry = 'tasks' | 'videos';
 
 /** What the model of the request accepts. */
 export interface TaskTarget {
-  readonly variant: VideoVariant;
-  readonly capabilities: VideoCapabilities;
+  readonly sheet: VideoSheet;
   /** Origins that URLs may have although they are not public, as in `EGRESS_ALLOW`. */
   readonly allowedOrigins?: readonly string[];
 }
@@ -33,7 +33,7 @@ export type Examination =
 
 export interface AcceptedRequest {
   readonly request: TaskRequest;
-  readonly upstream: UpstreamTemplate;
+  readonly upstream: NeutralRequest;
 }
 
 /** Parameters as the client gave them, under the names of V 4.2; absent members were not given. */
@@ -49,6 +49,8 @@ export interface GivenParameters {
   readonly service_tier?: string;
   readonly execution_expires_after?: number;
   readonly tools?: readonly { readonly type: string }[];
+  /** Members that a sheet adds. */
+  readonly [name: string]: unknown;
 }
 
 export interface TaskRequest {
@@ -62,11 +64,14 @@ export interface TaskRequest {
   /** Seconds from creation to expiry. */
   readonly executionExpiresAfter: number | undefined;
   readonly callbackUrl: string | undefined;
+  /** The caller's name of its own user. Combined with ours, never stored or sent as it is. */
+  readonly safetyIdentifier: string | undefined;
   /** Providers charge other rates for requests with video input. */
   readonly hasVideoInput: boolean;
   /** Options such as `--rs 1080p` in a text, which may replace parameters. Undefined when there are none. */
   readonly promptOptions: PromptOptions | undefined;
   readonly references: readonly MediaReference[];
+  readonly files: readonly FileReference[];
 }
 
 /** What the options in a prompt ask for. Sets of each value, because the provider does not say which of several counts. */
@@ -91,12 +96,34 @@ export interface MediaReference {
   readonly form: 'asset' | 'character';
 }
 
-/** The upstream request with holes for what is known only at submission. */
-export interface UpstreamTemplate {
-  readonly parts: readonly TemplatePart[];
+/** An uploaded file. Whether it exists is not known yet. */
+export type FileReference = Pick<MediaReference, 'param' | 'kind' | 'id'>;
+
+/** A text with its quotes left out: as it is, or the bytes that the client wrote, with their escapes. */
+export type NeutralText = string | { readonly escaped: Uint8Array<ArrayBuffer> };
+
+/** A content item with its role. Without an address it is a reference, whose id depends on the account; the address of a file is its id. */
+export type NeutralItem = { readonly type: 'text'; readonly text: NeutralText } | NeutralMedia;
+export interface NeutralMedia {
+  readonly type: MediaItemType;
+  readonly role: MediaRole;
+  readonly address: NeutralText | undefined;
 }
 
-export type TemplatePart =
-  | { readonly kind: 'bytes'; readonly bytes: Uint8Array<ArrayBuffer> }
-  | { readonly kind: 'hole'; readonly name: 'model' | 'callback_url' | 'safety_identifier' }
-  | { readonly kind: 'asset'; readonly index: number };
+/** What is asked of a provider, in the words of V 4.2. Each family writes it in its own, once an account is chosen. */
+export interface NeutralRequest {
+  readonly items: readonly NeutralItem[];
+  readonly parameters: GivenParameters;
+}
+
+/** Malformed, missing, out of range, unknown, or two exclusive fields together (V 4). */
+export const invalidField = (param: string, problem: string, advice: string): ApiError =>
+  failAt('invalid_request', param, `${problem}; ${advice}.`);
+
+/** A known field, role, value, count or combination that this model does not accept (V 4). */
+export const unsupportedField = (param: string, problem: string, advice: string): ApiError =>
+  failAt('unsupported_video_parameter', param, `${problem}; ${advice}.`);
+
+/** `a, b or c`. */
+export const alternatives = (words: readonly string[]): string =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

@@ -3,18 +3,18 @@ import * as rules from '../../rules/index.ts';
 import { contentNodes, type ItemShape, readItem, requireText } from './content.ts';
 import { isText, type JsonMembers, type JsonNode, shortName } from './json-tree.ts';
 import { checkExclusive, type ParameterNode, parameterNodes } from './parameters.ts';
-import { invalidField, unsupportedField } from './reject.ts';
+import { invalidField, type TaskTarget, unsupportedField } from './task-request.ts';
 
 /** Parameters under the names of V 4.2. The errors name the client's own fields. */
-export function videosParameters(body: JsonMembers): Map<rules.VideoParameter, ParameterNode> {
+export function videosParameters(body: JsonMembers, target: TaskTarget): Map<string, ParameterNode> {
   for (const [one, other] of rules.EXCLUSIVE_VIDEOS_FIELDS)
     checkExclusive(body.has(one) ? one : undefined, body.has(other) ? other : undefined);
-  const nodes = parameterNodes(body);
+  const nodes = parameterNodes(body, target);
   const seconds = body.get('seconds');
   if (seconds !== undefined) nodes.set('duration', { node: secondsNode(seconds), param: 'seconds' });
   const size = body.get('size');
   if (size !== undefined) {
-    const { resolution, ratio } = readSize(size);
+    const { resolution, ratio } = readSize(size, target);
     nodes.set('resolution', { node: resolution, param: 'size' });
     nodes.set('ratio', { node: ratio, param: 'size' });
   }
@@ -25,9 +25,9 @@ export function videosParameters(body: JsonMembers): Map<rules.VideoParameter, P
 const secondsNode = (node: JsonNode): JsonNode =>
   typeof node === 'string' && /^(?:0|-?[1-9]\d{0,8})$/.test(node) ? Number(node) : node;
 
-function readSize(node: JsonNode) {
+function readSize(node: JsonNode, { sheet }: TaskTarget) {
   const advice = 'send a size that the model offers, such as 1280x720';
-  const size = typeof node === 'string' ? rules.sizeNamed(node) : undefined;
+  const size = typeof node === 'string' ? rules.sizeNamed(node, sheet.sizes) : undefined;
   if (size) return size;
   if (typeof node === 'string' && rules.UNOFFERED_SIZES.has(node))
     throw unsupportedField('size', `${node} is not offered`, advice);

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
-import { fail, type Sealer, WrongMasterKey } from '../../core/index.ts';
+import { fail, openGrant } from '../../core/index.ts';
 import type { VideoServices } from '../services.ts';
 import { findTask, statusOf, type TaskRow } from '../tasks/task.ts';
 import { hasLastFrame, type ResultKind } from './result.ts';
@@ -58,13 +58,12 @@ export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkS
     },
 
     async revoke({ user_id, id }: TaskRow): Promise<void> {
-      await sql`update video_tasks set link_epoch = link_epoch + 1 where user_id = ${user_id} and id = ${id}`.execute(
-        db,
-      );
+      await sql`
+        update video_tasks set link_epoch = link_epoch + 1 where user_id = ${user_id} and id = ${id}`.execute(db);
     },
 
     async open(taskId: string, file: string, token: string): Promise<LinkedResult | undefined> {
-      const grant = linkSeconds === 0 ? undefined : readGrant(sealer, taskId, token);
+      const grant = linkSeconds === 0 ? undefined : openGrant<Grant>(sealer, locationOf(taskId), token);
       const kind = KINDS[file];
       if (!grant || !kind) return undefined;
       const [userId, keyId, granted, epoch, expiresAt] = grant;
@@ -76,16 +75,6 @@ export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkS
       return key && task?.link_epoch === epoch ? { key, task, kind } : undefined;
     },
   };
-}
-
-/** Undefined when the token was not made for this task. */
-function readGrant(sealer: Sealer, taskId: string, token: string): Grant | undefined {
-  try {
-    return JSON.parse(sealer.open(token, locationOf(taskId)));
-  } catch (error) {
-    if (error instanceof WrongMasterKey) return undefined;
-    throw error;
-  }
 }
 
 const locationOf = (taskId: string) => `video_tasks.result_link:${taskId}` as const;

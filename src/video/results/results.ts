@@ -9,7 +9,6 @@ import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import type { VideoServices } from '../services.ts';
 import { statusOf, type TaskRow } from '../tasks/task.ts';
 import { BrokenTransfer, type ByteStream } from './byte-stream.ts';
-import { UNKNOWN_TYPE } from './media-type.ts';
 import { isDiskError, Mirror, type MirrorOptions } from './mirror.ts';
 import { MirrorFailure } from './mirror-reading.ts';
 import { allowsPart, type RangeRequest, readRange, selectRange } from './range.ts';
@@ -23,6 +22,7 @@ import {
   type ResultKind,
   resultOf,
   resultsOf,
+  UNKNOWN_TYPE,
 } from './result.ts';
 import { sendHead, sendResult } from './send.ts';
 import { ResultTurns } from './turns.ts';

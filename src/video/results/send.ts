@@ -3,9 +3,8 @@ import { errorFields, type Log } from '../../core/index.ts';
 import { type Call, type ClientStreams, idHeaders } from '../../platform/web/index.ts';
 import { FOREIGN_FILE_HEADERS } from '../../rules/index.ts';
 import { exactly } from './byte-stream.ts';
-import { typeHeaders } from './media-type.ts';
 import { contentRange } from './range.ts';
-import { entityTag, lastModified, type Result } from './result.ts';
+import { entityTag, lastModified, type Result, typeHeaders } from './result.ts';
 import type { UpstreamFile } from './upstream-source.ts';
 
 /** Sends head and body. Resolves when nothing more can be written. */

@@ -1,7 +1,7 @@
 /**
  * Results at the provider's object store. Fetched only from the account's own origin, its `result_hosts` and EGRESS_ALLOW, without
- * credentials and without following redirects. An address that is rejected is renewed once. Another Dragoman has the results behind the
- * account's credential, which is sent to the account's own origin only.
+ * credentials and without following redirects. An address that is rejected is renewed once. Some families have the results behind the
+ * account's credential: it is sent to addresses that the family owns only. Such an address may redirect once, without the credential.
  */
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, matchesGlob } from '../../core/index.ts';
@@ -10,11 +10,11 @@ import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import { RESULT_URL_BYTES, TIMEOUTS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
+import { cloudUseOf } from '../upstream/exchange.ts';
 import { BrokenTransfer, type ByteStream, sliceOf, UpstreamBody, type UpstreamHead } from './byte-stream.ts';
-import { claimedType, detectedType, UNKNOWN_TYPE } from './media-type.ts';
 import { type ByteRange, type RangeRequest, rangeHeader, readContentRange, selectRange } from './range.ts';
 import type { Renewals } from './renewals.ts';
-import { type Result, urlsOf } from './result.ts';
+import { claimedType, detectedType, type Result, UNKNOWN_TYPE, urlsOf } from './result.ts';
 
 /** A file on its way: the whole of it, or the part that was asked for. */
 export interface UpstreamFile {
@@ -74,11 +74,18 @@ export class UpstreamSource {
   /** Undefined when the address is dead. */
   async #fetch(result: Result, address: string, { range, signal }: OpenOptions): Promise<UpstreamFile | undefined> {
     if (this.#isMoved(result, address)) return undefined;
-    const body = await this.#send(result, address, range);
-    if (signal?.aborted) body.close();
-    else signal?.addEventListener('abort', () => body.close(), { once: true });
+    let body = await this.#send(result, address, range);
+    const stop = (): void => body.close();
+    if (signal?.aborted) stop();
+    else signal?.addEventListener('abort', stop, { once: true });
     try {
-      const head = await body.head;
+      let head = await body.head;
+      const target = this.#isOwn(result, address) ? redirectIn(head, address) : undefined;
+      if (target !== undefined && !signal?.aborted) {
+        body.close();
+        body = await this.#send(result, target, range);
+        head = await body.head;
+      }
       if (DEAD.has(head.status)) {
         body.close();
         return undefined;
@@ -93,7 +100,9 @@ export class UpstreamSource {
   async #send({ task }: Result, address: string, request: RangeRequest | undefined): Promise<UpstreamBody> {
     const { upstream, guard, log, allowedOrigins, catalog } = this.#services;
     const account = catalog().account(task.account_id, task.group_id);
-    const accountOrigin = account && new URL(account.baseUrl).origin;
+    const own = account && traitsOf(account).ownsResult(URL.parse(address), account) ? account : undefined;
+    // The store of a cloud is as much the account's own as its address.
+    const accountOrigin = own ? URL.parse(address)?.origin : account && new URL(account.baseUrl).origin;
     const checked = await guard.check(address, {
       allow: accountOrigin ? [accountOrigin, ...allowedOrigins] : allowedOrigins,
       mayReach: (host) => account?.resultHosts.some((pattern) => matchesGlob(pattern, host)) === true,
@@ -105,7 +114,7 @@ export class UpstreamSource {
     }
     const { url, addresses } = checked;
     const headers = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
-    if (account && isOwnResult(account, url)) headers.push('authorization', `Bearer ${account.credential}`);
+    if (own) headers.push(...traitsOf(own).authorize(own));
     if (request) headers.push('range', rangeHeader(request));
     const { origin, pathname, search } = url;
     return new UpstreamBody((listener) =>
@@ -121,6 +130,7 @@ export class UpstreamSource {
           addresses,
           proxy: url.origin === accountOrigin ? account?.proxy : 'none',
           encoding: 'keep',
+          cloud: own && cloudUseOf(own),
         },
         listener,
       ),
@@ -128,9 +138,19 @@ export class UpstreamSource {
   }
 
   /** Results behind the account's credential are fetched at its present address only; a former one is renewed. */
-  #isMoved({ task }: Result, address: string): boolean {
-    const account = this.#services.catalog().account(task.account_id, task.group_id);
-    return account !== undefined && traitsOf(account).hasOwnResults && !isOwnResult(account, URL.parse(address));
+  #isMoved(result: Result, address: string): boolean {
+    const account = this.#accountOf(result);
+    return account !== undefined && traitsOf(account).hasOwnResults && !this.#isOwn(result, address);
+  }
+
+  /** Whether the credential of the account opens the address. */
+  #isOwn(result: Result, address: string): boolean {
+    const account = this.#accountOf(result);
+    return account !== undefined && traitsOf(account).ownsResult(URL.parse(address), account);
+  }
+
+  #accountOf({ task }: Result): Account | undefined {
+    return this.#services.catalog().account(task.account_id, task.group_id);
   }
 
   #failure({ task }: Result, error: unknown): unknown {
@@ -140,9 +160,9 @@ export class UpstreamSource {
   }
 }
 
-/** A result that only the account's credential opens. */
-const isOwnResult = (account: Account, url: URL | null): boolean =>
-  traitsOf(account).hasOwnResults && url?.origin === new URL(account.baseUrl).origin;
+/** Where an address leads to, if it does. */
+const redirectIn = ({ status, headers }: UpstreamHead, address: string): string | undefined =>
+  status >= 301 && status <= 308 && status !== 304 ? URL.parse(headers.location ?? '', address)?.href : undefined;
 
 const CANNOT_FETCH = 'The result cannot be fetched from the provider.';
 

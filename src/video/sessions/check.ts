@@ -2,14 +2,15 @@
  * The outcome of a real-person authorization (V 3, V 4.10 r2). Only the provider's own result decides: the browser's return is a hint to
  * ask for it. A session with a result gets the group of the person in the same transaction.
  */
+import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import { errorFields, newId } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
-import { ASSET_GROUP_TYPES, SESSION_CHECKS, type SessionStatus } from '../../rules/index.ts';
+import type { Catalog } from '../../catalog/index.ts';
+import { errorFields, newId, type Sealer, unixSeconds } from '../../core/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
+import { ASSET_GROUP_TYPES, SESSION_CHECKS, SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 import { accountOf } from '../assets/service-group.ts';
 import type { VideoServices } from '../services.ts';
 import { AccountRates } from '../upstream/rates.ts';
-import { COLUMNS, hashReturnSecret, IS_OPEN, type SessionRow, sessionStatusOf, tokenLocation } from './session.ts';
 
 type CheckServices = Pick<VideoServices, 'db' | 'catalog' | 'sealer' | 'clock' | 'log' | 'assetProvider'>;
 
@@ -22,7 +23,7 @@ const GROUP_TYPE = ASSET_GROUP_TYPES[1];
 const DEFAULT_NAME = 'Real person';
 
 /** What the return page shows. */
-export interface ReturnedSession {
+interface ReturnedSession {
   readonly status: SessionStatus;
   readonly redirectUrl: string | undefined;
 }
@@ -33,7 +34,7 @@ export class SessionChecker {
 
   constructor(services: CheckServices) {
     this.#services = services;
-    this.#rates = new AccountRates(services.clock, SESSION_CHECKS.perSecond);
+    this.#rates = new AccountRates(services.clock, () => SESSION_CHECKS.perSecond);
   }
 
   /** Asks about the sessions that are due. Returns how many there were. */
@@ -185,4 +186,64 @@ async function endFailed(db: Db, { user_id, id }: SessionRow): Promise<void> {
   await sql`
     update authorization_sessions set status = 'failed', ${ENDED}
     where user_id = ${user_id} and id = ${id} and ${IS_OPEN}`.execute(db);
+}
+
+/** A real-person authorization session as a row, the queries that find it, and its public object (V 2). */
+export type SessionRow = Row<'authorization_sessions'> & {
+  /** Its time is over, by the clock of the database. */
+  readonly is_overdue: boolean;
+};
+
+export type SessionName = Pick<SessionRow, 'user_id' | 'id'>;
+
+export const COLUMNS = sql`*, expires_at <= now() as is_overdue`;
+/** The session has no outcome yet, and its time is not over. */
+const IS_OPEN = sql<boolean>`status in ('pending', 'verifying') and upstream_token_sealed is not null and expires_at > now()`;
+
+export const hashReturnSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+export const tokenLocation = (id: string) => `authorization_sessions.upstream_token:${id}` as const;
+export const linkLocation = (id: string) => `authorization_sessions.link:${id}` as const;
+
+/** Any other id cannot exist. */
+export const isSessionId = (id: string): boolean => /^authsess_[A-Za-z0-9]{1,64}$/.test(id);
+
+/** Undefined alike for missing and foreign sessions: one query, so that a response cannot differ. */
+export async function findSession(db: Db, { user_id, id }: SessionName): Promise<SessionRow | undefined> {
+  const { rows } = await sql<SessionRow>`
+    select ${COLUMNS} from authorization_sessions
+    where user_id = ${user_id} and id = ${id}
+      and (status <> 'pending' or upstream_token_sealed is not null)`.execute(db);
+  return rows[0];
+}
+
+/** A session is expired from `expires_at` on, also before a job writes that down. */
+export const sessionStatusOf = ({ status, is_overdue }: SessionRow): SessionStatus =>
+  is_overdue && (status === 'pending' || status === 'verifying') ? 'expired' : (status as SessionStatus);
+
+interface ViewServices {
+  readonly sealer: Sealer;
+  readonly catalog: () => Catalog;
+}
+
+/** The public object. The link is shown in the given statuses only: it is of no use after the browser has opened it. */
+export function sessionView(
+  { sealer, catalog }: ViewServices,
+  session: SessionRow,
+  linkIn: readonly SessionStatus[],
+): object {
+  const { id, link_sealed: link, asset_group_id: groupId } = session;
+  const status = sessionStatusOf(session);
+  return {
+    id,
+    object: 'asset.authorization_session',
+    status,
+    ...(link !== null && linkIn.includes(status) && { authorization_url: sealer.open(link, linkLocation(id)) }),
+    ...(groupId !== null && { asset_group_id: groupId }),
+    ...(status === 'failed' && { error: SESSION_ERROR }),
+    route_group_id: session.group_id,
+    route_group_name: catalog().group(session.group_id)?.name ?? '',
+    expires_at: unixSeconds(session.expires_at),
+    created_at: unixSeconds(session.created_at),
+    updated_at: unixSeconds(session.updated_at),
+  };
 }

@@ -8,9 +8,8 @@ import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, newId } from '../../core/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
-import { misconfigured, unavailable } from '../assets/errors.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
-import { boundAccount, groupWith } from '../assets/service-group.ts';
+import { boundAccount, groupWith, misconfigured, unavailable } from '../assets/service-group.ts';
 import { finishRecord, type IdempotentRequest, removeRecord, removeRecordOf } from '../idempotency/records.ts';
 import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
 import type { VideoGroup } from '../service-groups.ts';
@@ -25,7 +24,7 @@ import {
   type SessionRow,
   sessionView,
   tokenLocation,
-} from './session.ts';
+} from './check.ts';
 
 const OPERATION = 'session.create';
 /** An absent body is an empty object. */
@@ -172,9 +171,8 @@ const recoverSession = ({ db }: Pick<VideoServices, 'db'>, { user_id, id }: Sess
   db.transaction().execute(async (tx) => {
     const { numAffectedRows: removed = 0n } = await sql`
       delete from authorization_sessions
-      where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null and next_check_at <= now()`.execute(
-      tx,
-    );
+      where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null
+        and next_check_at <= now()`.execute(tx);
     const { rows } = await sql`
       select from authorization_sessions where user_id = ${user_id} and id = ${id}`.execute(tx);
     if (removed > 0n || rows.length === 0) await removeRecordOf(tx, user_id, id);
@@ -187,9 +185,8 @@ const BATCH = 100;
 export async function recoverSessions(services: Pick<VideoServices, 'db'>): Promise<number> {
   const { rows } = await sql<SessionName>`
     select user_id, id from authorization_sessions
-    where next_check_at <= now() and status = 'pending' and upstream_token_sealed is null limit ${BATCH}`.execute(
-    services.db,
-  );
+    where next_check_at <= now() and status = 'pending' and upstream_token_sealed is null
+    limit ${BATCH}`.execute(services.db);
   for (const abandoned of rows) await recoverSession(services, abandoned);
   return rows.length;
 }

@@ -1,5 +1,4 @@
 /** Real-person authorization sessions: their operations and jobs, bound once. */
-
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
@@ -7,9 +6,8 @@ import { type Db, deleteBatch, type Job } from '../../platform/db/index.ts';
 import { SESSION_KEPT_DAYS } from '../../rules/index.ts';
 import { VIDEO_WORK } from '../open-work.ts';
 import type { VideoServices } from '../services.ts';
-import { SessionChecker } from './check.ts';
+import { findSession, isSessionId, SessionChecker, sessionStatusOf, sessionView } from './check.ts';
 import { createSession, recoverSessions, type SessionInput } from './create.ts';
-import { findSession, isSessionId, sessionStatusOf, sessionView } from './session.ts';
 
 export function createSessions(services: VideoServices) {
   const { db } = services;

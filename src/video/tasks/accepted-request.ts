@@ -2,10 +2,10 @@
 import type { Key } from '../../access/keys/index.ts';
 import { type ApiError, fail, failAt, formatNanos } from '../../core/index.ts';
 import type { TaskEstimate } from '../../schemas/index.ts';
-import { resolveReferences } from '../references.ts';
+import { findInputFile } from '../input-files.ts';
+import { type ResolvedReferences, resolveReferences } from '../references.ts';
 import { examineJob } from '../request/examine-job.ts';
-import type { Examination, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';
-import type { UpstreamTemplate } from '../request/upstream-template.ts';
+import type { Examination, NeutralRequest, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
 import { peekModel, resolveTarget, type TargetResult, type VideoTarget, videoRates } from '../target.ts';
 import { type MaxCost, maxCostOfTask } from './max-cost.ts';
@@ -23,7 +23,7 @@ export interface ExaminedRequest {
 export interface AcceptedTask {
   readonly target: VideoTarget;
   readonly request: TaskRequest;
-  readonly template: UpstreamTemplate;
+  readonly neutral: NeutralRequest;
 }
 
 /** Throws for a malformed body; everything else is judged by `acceptRequest`. */
@@ -35,11 +35,7 @@ export async function examineRequest(
   const named = peekModel(bytes);
   const resolved = named === undefined || named === '' ? undefined : resolveTarget(services.catalog(), key, named);
   const target = resolved && 'target' in resolved ? resolved.target : undefined;
-  const rules = target && {
-    variant: target.group.variant,
-    capabilities: target.capabilities,
-    allowedOrigins: services.allowedOrigins,
-  };
+  const rules = target && { sheet: target.sheet, allowedOrigins: services.allowedOrigins };
   const owner = { key, bytes: bytes.length };
   const examined = await services.threads.run(examineJob, { bytes, entry, target: rules }, owner);
   if (examined.kind === 'malformed') throw errorFrom(examined.error);
@@ -51,11 +47,22 @@ export function acceptRequest({ resolved, examined }: ExaminedRequest): Accepted
   if (!resolved || !examined.result) throw failAt('invalid_request', 'model', 'expected the name of a model.');
   if ('error' in examined.result) throw errorFrom(examined.result.error);
   const { request, upstream } = examined.result;
-  return { target: resolved.target, request, template: upstream };
+  return { target: resolved.target, request, neutral: upstream };
 }
 
 const errorFrom = ({ code, message, param }: RequestError): ApiError =>
   fail(code, message, param === undefined ? {} : { param });
+
+/** Everything that the request names exists, is the caller's own, and fits. */
+export async function resolveInputs(
+  services: VideoServices,
+  key: Key,
+  target: VideoTarget,
+  { references, files }: Pick<TaskRequest, 'references' | 'files'>,
+): Promise<ResolvedReferences> {
+  for (const file of files) await findInputFile(services.files, key.userId, file, target.sheet.inlineMedia);
+  return resolveReferences(services, key, target, references);
+}
 
 /** What the creation holds, at the price in force. */
 export function maxCostOfRequest(
@@ -64,20 +71,22 @@ export function maxCostOfRequest(
   { target, request }: Pick<AcceptedTask, 'target' | 'request'>,
 ): MaxCost {
   const { rates } = videoRates(target, clock.now());
-  return maxCostOfTask(request, target.capabilities, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
+  const facts = { ...request, hasAudio: request.parameters.generate_audio !== false };
+  return maxCostOfTask(facts, target.sheet, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
 }
 
 /** The most that the task of a request can cost, with its arithmetic. Rejects what the creation would reject, and creates nothing. */
 export async function estimateTask(services: VideoServices, key: Key, input: TaskInput): Promise<TaskEstimate> {
   const accepted = acceptRequest(await examineRequest(services, key, input));
   const { target, request } = accepted;
-  await resolveReferences(services, key, target, request.references);
-  const { nanos, tokens, pixels, frames, rate } = maxCostOfRequest(services, key, accepted);
+  await resolveInputs(services, key, target, request);
+  const { nanos, unit, count, tokens, pixels, frames, rate } = maxCostOfRequest(services, key, accepted);
   return {
     object: 'task_estimate',
     currency: 'USD',
     model: target.model.name,
     max_cost: formatNanos(nanos),
+    ...(unit !== 'tokens' && { unit, count }),
     tokens,
     pixels,
     frames,

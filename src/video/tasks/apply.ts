@@ -5,11 +5,11 @@
 import { sql } from 'kysely';
 import { crashPoint, review } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
-import { REVIEW } from '../../rules/index.ts';
+import { maxArea, RESOLUTIONS, REVIEW, USAGE_DOUBT_FACTOR, VIDEO_SHEETS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type QueryOutcome, type ReportedTask, reportedMembers } from '../upstream/client.ts';
-import { withoutDoubtedUsage } from './doubted-usage.ts';
 import type { DueTask } from './due.ts';
+import { tokensOf } from './max-cost.ts';
 import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
 import { holdReference, lockTask, type ReportedResult, reportedOf, type TaskRow, updateTask } from './task.ts';
@@ -50,7 +50,7 @@ export async function applyReport(
     const task = await lockTask(tx, name);
     if (!task) return false;
     crashPoint('follow.locked');
-    const outcome = withoutDoubtedUsage(task, reported);
+    const outcome = withUsage(task, reported);
     const report = outcome.kind === 'found' ? outcome.value : undefined;
     const change = transition(factsOf(task), eventOf(outcome), services.clock.now(), Math.random());
     await applyTransition(services, tx, task, { change, report });
@@ -182,10 +182,52 @@ const EXPIRY_BATCH = 100;
 export async function expireTasks(services: ApplyServices): Promise<number> {
   const { rows } = await sql<Pick<TaskRow, 'user_id' | 'id'>>`
     select user_id, id from video_tasks
-    where finished_at is null and expires_at < now() - interval '1 hour' order by expires_at limit ${EXPIRY_BATCH}`.execute(
-    services.db,
-  );
+    where finished_at is null and expires_at < now() - interval '1 hour' order by expires_at
+    limit ${EXPIRY_BATCH}`.execute(services.db);
   let expired = 0;
   for (const task of rows) if (await applyReport(services, task, { kind: 'failed', status: undefined })) expired += 1;
   return expired;
+}
+
+/** The sheet of the task may have changed since; providers count frames and tokens alike, and inputs differ by less than the doubt. */
+const SHEET = VIDEO_SHEETS.A;
+const INPUT_VIDEO_S = Math.max(...Object.values(VIDEO_SHEETS).map(({ inputVideoSeconds }) => inputVideoSeconds));
+
+type Bounds = Pick<TaskRow, 'max_tokens' | 'has_video_input' | 'unit'>;
+
+/**
+ * The outcome with the usage in the unit of the task, if size and length of the video can have it. Other usage is never charged silently:
+ * the task goes to review as if there were none, and the operator decides with the provider's bill.
+ */
+function withUsage(task: Bounds, outcome: QueryOutcome<ReportedTask>): QueryOutcome<ReportedTask> {
+  if (outcome.kind !== 'found') return outcome;
+  const { usage, ...report } = outcome.value;
+  const usageTokens = task.unit === 'tokens' ? report.usageTokens : madeUnits(task, report);
+  if (usageTokens === undefined) return outcome;
+  const most = task.unit === 'tokens' ? Math.min(heldTokens(task), madeTokens(task, report)) : heldTokens(task);
+  if (usageTokens <= USAGE_DOUBT_FACTOR * most)
+    return { kind: 'found', value: { ...report, ...(usage && { usage }), usageTokens } };
+  const doubtedUsage = `${usageTokens} ${task.unit}, where size and length allow ${most}`;
+  return { kind: 'found', value: { ...report, usageTokens: undefined, doubtedUsage } };
+}
+
+/** A task makes one video. Its length is that of the report, or the one that was asked for: a provider that reports none makes exactly that. */
+function madeUnits({ unit, max_tokens }: Bounds, { status, duration }: ReportedTask): number | undefined {
+  if (status !== 'succeeded') return undefined;
+  return unit === 'videos' ? 1 : (duration ?? Number(max_tokens));
+}
+
+/** What the request allows, in the unit of the task. */
+const heldTokens = ({ max_tokens }: Bounds): number =>
+  max_tokens === null ? Number.POSITIVE_INFINITY : Number(max_tokens);
+
+/** What the video allows that was made, where its size and length are reported; lengths are rounded down. */
+function madeTokens(
+  { has_video_input }: Bounds,
+  { resolution, duration, frames }: Pick<ReportedTask, 'resolution' | 'duration' | 'frames'>,
+): number {
+  const size = RESOLUTIONS.find((one) => one === resolution);
+  const seconds = frames === undefined ? duration && duration + 1 : Math.ceil(frames / SHEET.framesPerSecond);
+  if (size === undefined || !seconds) return Number.POSITIVE_INFINITY;
+  return tokensOf(maxArea(size, undefined), seconds + (has_video_input ? INPUT_VIDEO_S : 0), SHEET).tokens;
 }

@@ -8,11 +8,13 @@ import { hashCallbackToken, type TaskParameters } from './task.ts';
 const SENT = Date.UTC(2026, 10, 15, 12) / 1_000;
 
 const claimant = (parameters: TaskParameters = {}): Claimant => ({
+  id: 'task_1',
   created_at: new Date(SENT * 1_000),
   safety_identifier: 'user-a',
   parameters: parameters as Claimant['parameters'],
   has_video_input: false,
   callback_token_hash: hashCallbackToken('own-token'),
+  sent_expiry: null,
 });
 const reported = (more: object): ReportedTask =>
   reportedTask({ id: 'cgt-1', status: 'running', created_at: SENT, safety_identifier: 'user-a', ...more }) ??
@@ -50,4 +52,13 @@ test('a value that was not asked for tells submissions apart, unless the prompt 
   assert.deepEqual(differencesOf(claimant(given), reported({})), [], 'what is not reported excludes nothing');
   assert.deepEqual(differencesOf(claimant(), reported({ service_tier: 'flex' })), ['service_tier']);
   assert.deepEqual(differencesOf(claimant(), reported({ service_tier: 'default' })), []);
+});
+
+test('the expiry that was sent tells equal submissions apart, unless the provider returns its default', () => {
+  const sent = { ...claimant(), sent_expiry: 172_797 };
+  const differences = (expiry: number) => differencesOf(sent, reported({ execution_expires_after: expiry }));
+  assert.deepEqual(differences(172_797), []);
+  assert.deepEqual(differences(172_798), ['execution_expires_after']);
+  assert.deepEqual(differences(172_800), []);
+  assert.deepEqual(differencesOf(sent, reported({})), []);
 });

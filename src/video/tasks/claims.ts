@@ -47,7 +47,7 @@ export async function readClaims(
   const owner = userIds ? sql`and t.user_id = any(${userIds})` : sql``;
   const { rows } = await sql<SubmissionClaim>`
     select t.user_id, t.id, t.account_id, t.upstream_model, t.status, t.submission, t.created_at, t.safety_identifier, t.parameters,
-      t.has_video_input, t.callback_token_hash
+      t.has_video_input, t.callback_token_hash, t.sent_expiry
     from video_tasks t
     where t.account_id = any(${accountIds}) ${owner} and t.upstream_id is null and t.submission in ('sending', 'unknown')
       and (t.finished_at is null or (t.error ->> 'code' = 'submission_failed' and t.dismissed_at is null))

@@ -8,22 +8,33 @@ import type { Key } from '../../access/keys/index.ts';
 import { ApiError, fail, hmac, newId } from '../../core/index.ts';
 import { crashPoint, hold, holdOnceCovered } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
+import { MAX_EXPIRY_OFFSET_SECONDS, TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import type { IdempotentRequest } from '../idempotency/records.ts';
 import { claimKey, onLockTimeout, replayLost, replayRequest } from '../idempotency/replay.ts';
-import { resolveReferences, useAssets } from '../references.ts';
+import { useAssets } from '../references.ts';
 import type { TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
-import { acceptRequest, examineRequest, maxCostOfRequest, type TaskInput } from './accepted-request.ts';
-import type { CreatedTask, InsertedTask, Order } from './order.ts';
-import { recoverTask } from './recover.ts';
-import { leaseEnd, SUBMISSION_LEASE_MS } from './submission-lease.ts';
+import { acceptRequest, examineRequest, maxCostOfRequest, resolveInputs, type TaskInput } from './accepted-request.ts';
+import {
+  type CreatedTask,
+  type InsertedTask,
+  leaseEnd,
+  type Order,
+  type Reserve,
+  recoverTask,
+  SUBMISSION_LEASE_MS,
+} from './submission.ts';
 import { submitTask } from './submit.ts';
 import { callbackSecretLocation, findCreatedTask, hashCallbackToken, holdReference } from './task.ts';
 
 export interface CreateInput extends TaskInput {
   /** SHA-256 of the Idempotency-Key. */
   readonly keyHash: Buffer | undefined;
+  /** The caller's own name of the task. */
+  readonly label?: string | undefined;
+  /** Whom a user that is another gateway creates the task for. */
+  readonly endUser?: string | undefined;
+  readonly reserve: Reserve;
 }
 
 /** The two entries are different operations: the same key may be used once on each. */
@@ -39,10 +50,11 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
   };
   const original = idempotent && (await replay(services, idempotent));
   if (original) return original;
-  const { target, request, template } = acceptRequest(seen);
-  const references = await resolveReferences(services, key, target, request.references);
+  const { target, request, neutral } = acceptRequest(seen);
+  const references = await resolveInputs(services, key, target, request);
   const operation = `${input.entry}.create` as const;
-  const order: Order = { operation, key, target, request, template, references, idempotent };
+  const { label, endUser, reserve } = input;
+  const order: Order = { operation, key, target, request, neutral, references, idempotent, label, endUser, reserve };
   const inserted = await insertOnceCovered(services, order);
   if (!inserted) return replayLost(idempotent && replay(services, idempotent));
   crashPoint('task.committed');
@@ -66,7 +78,7 @@ function insertOnceCovered(services: VideoServices, order: Order): Promise<Inser
 async function insertTask(services: VideoServices, order: Order, id: string): Promise<InsertedTask | undefined> {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
-  const { nanos, tokens } = maxCostOfRequest(services, key, order);
+  const { nanos, unit, count } = maxCostOfRequest(services, key, order);
   const owner = `${replicaId}:${id}`;
   const callbackToken = randomBytes(24).toString('base64url');
   const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
@@ -94,16 +106,19 @@ async function insertTask(services: VideoServices, order: Order, id: string): Pr
         submitter: owner,
         submitter_until: leaseEnd,
         callback_token_hash: hashCallbackToken(callbackToken),
-        safety_identifier: safetyIdentifierOf(services, key.userId),
+        safety_identifier: safetyIdentifierOf(services, key.userId, order.endUser ?? request.safetyIdentifier),
         parameters: JSON.stringify({
           ...request.parameters,
           ...(request.promptOptions && { prompt_options: true }),
         }),
         has_video_input: request.hasVideoInput,
-        max_tokens: BigInt(tokens),
-        callback_url: request.callbackUrl ?? null,
-        callback_secret_sealed: await sealCallbackSecret(services, tx, key.id, id),
+        unit,
+        max_tokens: BigInt(count),
+        ...(await destinationOf(tx, key, request.callbackUrl)),
+        label: order.label ?? null,
+        callback_secret_sealed: await sealCallbackSecret(services, tx, key, id),
         expires_at: sql<Date>`now() + ${expirySeconds} * interval '1 second'`,
+        sent_expiry: request.executionExpiresAfter === undefined ? freeExpiry(key.userId) : null,
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -112,6 +127,14 @@ async function insertTask(services: VideoServices, order: Order, id: string): Pr
     return { task, owner, callbackToken };
   });
 }
+
+/** The expiry of no other open submission of the user. The hold has locked the wallet, so the user's creations come one after the other. */
+const freeExpiry = (userId: string) => sql<number>`(
+  select ${TASK_EXPIRY_SECONDS.default}::int - coalesce((
+    select n from generate_series(1, ${MAX_EXPIRY_OFFSET_SECONDS}) n where n not in (
+      select ${TASK_EXPIRY_SECONDS.default}::int - sent_expiry from video_tasks
+      where user_id = ${userId} and submission in ('pending', 'sending', 'unknown') and finished_at is null and sent_expiry is not null)
+    order by n limit 1), 1))`;
 
 const insufficientBalance = () =>
   fail(
@@ -126,19 +149,27 @@ const walletBusy = (): ApiError =>
 
 /**
  * A stable, anonymous name of the end user for the provider's abuse checks. Another installation with the same credential and user has
- * another one, so that none takes tasks of the other.
+ * another one, so that none takes tasks of the other. A user may name users of its own; those of different users never meet.
  */
-const safetyIdentifierOf = ({ secret }: Pick<VideoServices, 'secret'>, userId: string): string =>
-  hmac(secret, `end-user:${userId}`).toString('hex').slice(0, 32);
+const safetyIdentifierOf = ({ secret }: Pick<VideoServices, 'secret'>, userId: string, endUser?: string): string =>
+  hmac(secret, `end-user:${userId}${endUser === undefined ? '' : `:${endUser}`}`)
+    .toString('hex')
+    .slice(0, 32);
 
 /** The callback secret of the key, sealed for the task: the key may be rotated before the callback is sent (V 6 r5). */
-async function sealCallbackSecret({ sealer }: VideoServices, tx: Db, keyId: string, taskId: string): Promise<string> {
+async function sealCallbackSecret(
+  { sealer }: VideoServices,
+  tx: Db,
+  { id, callbackSecret }: Pick<Key, 'id' | 'callbackSecret'>,
+  taskId: string,
+): Promise<string> {
   const { callback_secret_sealed: sealed } = await tx
     .selectFrom('keys')
     .select('callback_secret_sealed')
-    .where('id', '=', keyId)
+    .where('id', '=', id)
     .executeTakeFirstOrThrow();
-  return sealer.seal(sealer.open(sealed, `keys.callback_secret:${keyId}`), callbackSecretLocation(taskId));
+  const secret = callbackSecret ?? sealer.open(sealed, `keys.callback_secret:${id}`);
+  return sealer.seal(secret, callbackSecretLocation(taskId));
 }
 
 /** Undefined when the key is free. Throws the original error, `idempotency_conflict` or `idempotency_in_progress`. */
@@ -151,3 +182,18 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<Cr
       return { status: status === 202 ? 202 : 200, task };
     },
   });
+
+/** Where the callbacks of a new task go. */
+interface Owner {
+  readonly userId: string;
+}
+
+export const defaultCallback = (db: Db, { userId }: Owner) =>
+  db.selectFrom('callback_defaults').selectAll().where('user_id', '=', userId).executeTakeFirst();
+
+/** A URL of the task itself gets every event. */
+async function destinationOf(tx: Db, owner: Owner, own: string | undefined) {
+  if (own !== undefined) return { callback_url: own, callback_types: null };
+  const row = await defaultCallback(tx, owner);
+  return { callback_url: row?.url ?? null, callback_types: row?.types ?? null };
+}

@@ -5,14 +5,14 @@
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { deletionOf, type VideoVariant, videoCapabilitiesOf } from '../../rules/index.ts';
+import { deletionOf, sheetOf, type VideoVariant } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
 import { changeStatus } from './status.ts';
 import { findTask, lockTask, statusOf, type TaskName, type TaskRow, updateTask } from './task.ts';
 
 export async function deleteTask(services: VideoServices, task: TaskRow): Promise<void> {
-  const action = deletionOf(task.variant as VideoVariant, statusOf(task), canCancel(services, task));
+  const action = deletionOf(sheetOfTask(services, task), statusOf(task));
   if (action === 'remove') return removeTask(services, task);
   if (action !== 'cancel') throw fail(action);
   const requested = await requestCancellation(services, task);
@@ -23,10 +23,8 @@ export async function deleteTask(services: VideoServices, task: TaskRow): Promis
   return deleteTask(services, current);
 }
 
-function canCancel({ catalog }: VideoServices, { group_id, variant, model }: TaskRow): boolean {
-  const line = catalog().resolve(group_id, model)?.line;
-  return videoCapabilitiesOf(variant as VideoVariant, line?.overrides, model).cancelQueued;
-}
+const sheetOfTask = ({ catalog }: VideoServices, { group_id, variant, model }: TaskRow) =>
+  sheetOf(variant as VideoVariant, catalog().resolve(group_id, model)?.line.overrides, model);
 
 /** Hides the task from its owner. The row stays for the ledger and the operator. */
 async function removeTask({ db }: VideoServices, task: TaskRow): Promise<void> {

@@ -5,15 +5,16 @@
 import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { ACCOUNT_RATES } from '../../rules/index.ts';
+import { ACCOUNT_RATES, SWEEP } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
 import { AccountRates } from '../upstream/rates.ts';
 import { type ApplyServices, applyReport, isNews } from './apply.ts';
 import { cancelUpstream } from './delete.ts';
-import { type AccountSlots, type DueTask, TAKE_LIMIT, takeDue } from './due.ts';
+import { type AccountSlots, type DueTask, hasDue, TAKE_LIMIT, takeDue } from './due.ts';
+import { canSweep, sweepTasks } from './sweep.ts';
 
-type FollowServices = ApplyServices & Pick<VideoServices, 'provider'>;
+type FollowServices = ApplyServices & Pick<VideoServices, 'provider' | 'pollsPerSecond'>;
 
 interface TaskCheck {
   readonly account: Account;
@@ -26,9 +27,6 @@ interface Lane {
   busy: number;
 }
 
-/** As many as the account's rate allows in a second, so that the slots stay in use between two runs of the job. */
-const MAX_TAKEN = ACCOUNT_RATES.getsPerSecond;
-
 export class Follower {
   readonly #services: FollowServices;
   readonly #rates: AccountRates;
@@ -36,11 +34,15 @@ export class Follower {
   /** Tasks that this process has taken; a slow check may outlive the interval of its task. */
   readonly #taken = new Set<string>();
   readonly #running = new Set<Promise<void>>();
+  /** Accounts whose tasks are read by the list now. */
+  readonly #sweeping = new Set<string>();
+  readonly #lists: AccountRates;
   #isStopped = false;
 
   constructor(services: FollowServices) {
     this.#services = services;
-    this.#rates = new AccountRates(services.clock);
+    this.#rates = new AccountRates(services.clock, (id) => this.#pollsOf(services.catalog().account(id)));
+    this.#lists = new AccountRates(services.clock, () => ACCOUNT_RATES.listsPerSecond);
   }
 
   /** Starts a check of every task that is due, within the limits of its account. Returns how many it took. */
@@ -49,13 +51,48 @@ export class Follower {
     for (;;) {
       const accounts = this.#accounts();
       const slots = this.#slotsOf(accounts);
-      if (slots.length === 0 || this.#isStopped) return total;
+      if (slots.length === 0 || this.#isStopped) break;
       const tasks = await takeDue(this.#services.db, slots);
       crashPoint('follow.taken');
       for (const task of tasks) this.#add(accounts.get(task.account_id ?? ''), task);
       total += tasks.length;
-      if (tasks.length < TAKE_LIMIT) return total;
+      if (tasks.length < TAKE_LIMIT) break;
     }
+    for (const account of this.#accounts().values()) if (this.#isBusy(account)) total += await this.#sweep(account);
+    return total;
+  }
+
+  /** Its reads of this second are used up. */
+  #isBusy(account: Account): boolean {
+    const { id } = account;
+    if (this.#isStopped || this.#sweeping.has(id) || !canSweep(account)) return false;
+    return this.#rates.available(id) === 0 && this.#lists.available(id) > 0;
+  }
+
+  /** Takes all tasks that single reads cannot follow. Returns how many. */
+  async #sweep(account: Account): Promise<number> {
+    const { db, log } = this.#services;
+    const { id } = account;
+    if (!(await hasDue(db, id, SWEEP.behindSeconds * this.#pollsOf(account)))) return 0;
+    const due = await takeDue(db, [{ accountId: id, slots: SWEEP.tasks }], SWEEP.aheadMs);
+    const tasks = due.filter((task) => !this.#taken.has(keyOf(task)));
+    for (const task of tasks) this.#taken.add(keyOf(task));
+    this.#sweeping.add(id);
+    this.#lists.take(id);
+    const sweep = sweepTasks(this.#services, account, { tasks, isStopped: () => this.#isStopped })
+      .then((isListed) => (isListed ? undefined : this.#lists.pause(id)))
+      .catch((error: unknown) => log.error('task.sweep_failed', { account: id, ...errorFields(error) }))
+      .finally(() => {
+        this.#running.delete(sweep);
+        this.#sweeping.delete(id);
+        for (const task of tasks) this.#taken.delete(keyOf(task));
+      });
+    this.#running.add(sweep);
+    return tasks.length;
+  }
+
+  #pollsOf(account: Account | undefined): number {
+    return account?.pollsPerSecond ?? this.#services.pollsPerSecond;
   }
 
   /** Waits for the checks that are running. Tasks that wait for one are taken again by another worker. */
@@ -81,7 +118,9 @@ export class Follower {
     return shuffled([...accounts.keys()])
       .map((accountId) => {
         const { busy, waiting } = this.#lanes.get(accountId) ?? { busy: 0, waiting: [] };
-        return { accountId, slots: Math.min(MAX_TAKEN - busy - waiting.length, this.#rates.available(accountId)) };
+        // As many as the rate allows in a second, so that the slots stay in use between two runs of the job.
+        const free = this.#pollsOf(accounts.get(accountId)) - busy - waiting.length;
+        return { accountId, slots: Math.min(free, this.#rates.available(accountId)) };
       })
       .filter(({ slots }) => slots > 0);
   }
@@ -97,10 +136,12 @@ export class Follower {
   }
 
   #startNext(lane: Lane): void {
-    if (lane.busy >= ACCOUNT_RATES.concurrentGets) return;
-    const next = lane.waiting.shift();
+    const [next] = lane.waiting;
     if (!next) return;
     const { account, task } = next;
+    const { getsPerSecond, concurrentGets } = ACCOUNT_RATES;
+    if (lane.busy >= Math.max(concurrentGets, (this.#pollsOf(account) * concurrentGets) / getsPerSecond)) return;
+    lane.waiting.shift();
     lane.busy += 1;
     const check = this.#check(next)
       .catch((error: unknown) => {

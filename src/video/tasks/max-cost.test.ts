@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseRates } from '../../ledger/index.ts';
-import { PIXEL_SIZES, type Ratio, type Resolution, type VideoCapabilities } from '../../rules/index.ts';
+import { PIXEL_SIZES, type Ratio, type Resolution, sheetOf } from '../../rules/index.ts';
 import { type CostFacts, maxCostOfTask } from './max-cost.ts';
 
-const CAPABILITIES = { resolutions: ['480p', '720p'], defaultDuration: 5 } as unknown as VideoCapabilities;
+const CAPABILITIES = sheetOf('A', { resolutions: ['480p', '720p'], default_duration: 5 });
 const RATES = parseRates({ video: { '480p': '3', '720p': '8' }, video_with_video_input: '4' });
 const [WIDTH, HEIGHT] = PIXEL_SIZES['480p']['16:9'];
 
@@ -19,7 +19,7 @@ const request = (more: Partial<CostFacts> = {}): CostFacts => ({
 });
 const costOf = (more: Partial<CostFacts>, capabilities = CAPABILITIES) =>
   maxCostOfTask(request(more), capabilities, RATES, [1_000_000n]);
-const framesOf = (more: Partial<CostFacts>, capabilities?: VideoCapabilities): number =>
+const framesOf = (more: Partial<CostFacts>, capabilities?: typeof CAPABILITIES): number =>
   costOf(more, capabilities).frames;
 
 test('a task is held for the seconds that it asks for, that its model takes without, or the longest video', () => {

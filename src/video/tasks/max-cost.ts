@@ -3,21 +3,20 @@
  * prompt count beside the parameters, whichever is larger.
  */
 import type { Nanos } from '../../core/index.ts';
-import { type Rates, videoCostOf, videoRateOf } from '../../ledger/index.ts';
+import { type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { TaskRequest } from '../request/task-request.ts';
 
-/** Seconds of input video that are assumed when a request has one; its length is not measured. */
-export const INPUT_VIDEO_S = 15;
-const PIXELS_PER_TOKEN = 1_024;
-
 export interface MaxCost {
   readonly nanos: Nanos;
-  /** `pixels` times `frames`, divided by 1,024. */
+  readonly unit: rules.PriceUnit;
+  /** Seconds or videos; of a model by tokens the same as `tokens`. */
+  readonly count: number;
+  /** `pixels` times `frames`, divided by the pixels of a token. 0 with another unit. */
   readonly tokens: number;
   readonly pixels: number;
   readonly frames: number;
-  /** Per million tokens, of the dearest resolution that is possible. */
+  /** Per million tokens, per second or per video, of the dearest resolution that is possible. */
   readonly rate: Nanos;
 }
 
@@ -25,36 +24,45 @@ export interface MaxCost {
 export type CostFacts = Pick<
   TaskRequest,
   'duration' | 'frames' | 'resolution' | 'ratio' | 'hasVideoInput' | 'promptOptions'
->;
+> & { readonly hasAudio?: boolean };
 
 export function maxCostOfTask(
-  request: CostFacts,
-  capabilities: rules.VideoCapabilities,
+  facts: CostFacts,
+  sheet: rules.VideoSheet,
   rates: Rates,
   multipliersPpm: readonly bigint[],
 ): MaxCost {
-  const resolutions = possibleResolutions(request, capabilities);
+  const { unit } = sheet;
+  // Only providers that count tokens read options in a prompt.
+  const request = unit === 'tokens' ? facts : { ...facts, promptOptions: undefined };
+  const resolutions = possibleResolutions(request, sheet);
   const ratios = possibleRatios(request);
-  const pixels = Math.max(...resolutions.flatMap((one) => ratios.map((ratio) => rules.maxArea(one, ratio))));
-  const seconds = outputSeconds(request, capabilities) + (request.hasVideoInput ? INPUT_VIDEO_S : 0);
-  const { tokens, frames } = tokensOf(pixels, seconds);
+  const pixels = Math.max(
+    ...resolutions.flatMap((one) => ratios.map((ratio) => rules.maxArea(one, ratio, sheet.sizes))),
+  );
+  const seconds = outputSeconds(request, sheet) + (request.hasVideoInput ? sheet.inputVideoSeconds : 0);
+  const { tokens, frames } = tokensOf(pixels, seconds, sheet);
+  const count = { tokens, seconds, videos: 1 }[unit];
+  const measure = { unit, hasAudio: request.hasAudio !== false };
   const rate = resolutions
-    .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput) ?? 0n)
+    .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput, measure) ?? 0n)
     .reduce((max, one) => (one > max ? one : max), 0n);
-  return { nanos: videoCostOf(tokens, rate, multipliersPpm), tokens, pixels, frames, rate };
+  const { nanos } = videoCost(count, rate, multipliersPpm, unit);
+  return { nanos, unit, count, tokens: unit === 'tokens' ? tokens : 0, pixels, frames, rate };
 }
 
 /** Area times frames, one frame more than the seconds hold, as providers count. */
-export function tokensOf(pixels: number, seconds: number): Pick<MaxCost, 'tokens' | 'frames'> {
-  const frames = rules.FRAMES_PER_SECOND * seconds + 1;
-  return { tokens: Math.ceil((pixels * frames) / PIXELS_PER_TOKEN), frames };
+export function tokensOf(
+  pixels: number,
+  seconds: number,
+  { framesPerSecond, pixelsPerToken }: Pick<rules.VideoSheet, 'framesPerSecond' | 'pixelsPerToken'>,
+): Pick<MaxCost, 'tokens' | 'frames'> {
+  const frames = framesPerSecond * seconds + 1;
+  return { tokens: Math.ceil((pixels * frames) / pixelsPerToken), frames };
 }
 
 /** Without a resolution the provider chooses, so every one that the model offers is possible. */
-function possibleResolutions(
-  { resolution, promptOptions }: CostFacts,
-  model: rules.VideoCapabilities,
-): rules.Resolution[] {
+function possibleResolutions({ resolution, promptOptions }: CostFacts, model: rules.VideoSheet): rules.Resolution[] {
   const isOpen = resolution === undefined || promptOptions?.isUnclear === true;
   return [
     ...(isOpen ? model.resolutions : []),
@@ -70,17 +78,17 @@ const possibleRatios = ({ ratio, promptOptions }: CostFacts): (rules.Ratio | und
   ...(promptOptions?.isUnclear ? [undefined] : []),
 ];
 
-function outputSeconds({ promptOptions, ...request }: CostFacts, model: rules.VideoCapabilities): number {
+function outputSeconds({ promptOptions, ...request }: CostFacts, model: rules.VideoSheet): number {
   const { seconds = 0, isUnclear = false } = promptOptions ?? {};
-  return Math.max(requestedSeconds(request, model), seconds, isUnclear ? rules.MAX_DURATION_S : 0);
+  return Math.max(requestedSeconds(request, model), seconds, isUnclear ? model.parameters.duration.max : 0);
 }
 
 /** `duration: -1` lets the model choose, up to the longest video (V 4.2 r2). */
 function requestedSeconds(
   { duration, frames }: Pick<CostFacts, 'duration' | 'frames'>,
-  { defaultDuration }: rules.VideoCapabilities,
+  { defaultDuration, framesPerSecond, parameters }: rules.VideoSheet,
 ): number {
-  if (frames !== undefined) return Math.ceil(frames / rules.FRAMES_PER_SECOND);
-  if (duration === -1) return rules.MAX_DURATION_S;
-  return duration ?? defaultDuration ?? rules.MAX_DURATION_S;
+  if (frames !== undefined) return Math.ceil(frames / framesPerSecond);
+  if (duration === -1) return parameters.duration.max;
+  return duration ?? defaultDuration ?? parameters.duration.max;
 }

@@ -7,15 +7,14 @@ import type { Account } from '../../catalog/index.ts';
 import { ApiError, errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { findGoneAsset } from '../assets/gone.ts';
+import { findGoneAsset } from '../assets/refresh.ts';
 import { finishRecord, removeRecord, type StableError } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import { rejectionOf, type TaskError, taskError, taskErrorFrom } from '../upstream/errors.ts';
 import { claimUpstream, providerScope, releaseUpstream } from './bind.ts';
-import type { CreatedTask, Submission } from './order.ts';
 import { changeStatus } from './status.ts';
-import { assetGone, rejectionError } from './submission-errors.ts';
+import { assetGone, type CreatedTask, rejectionError, type Submission } from './submission.ts';
 import { discardTask, lockTask, type TaskRow, updateTask } from './task.ts';
 
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;

@@ -3,19 +3,27 @@ import type { Account } from '../../catalog/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 
-/** Pages read at most: the newest 3,000 tasks. A submission is first looked for after seconds, when its task is among the newest. */
-const MAX_PAGES = 30;
+/** Pages read at most: the newest 4,000 tasks. A submission is first looked for after seconds, when its task is among the newest. */
+const MAX_PAGES = 8;
 /** The provider allows one list request per second and account. */
 const PAUSE_MS = 1_100;
 
+export interface ListPart {
+  readonly upstreamModel: string;
+  /** Seconds since 1970. */
+  readonly from: number;
+  /** Ends the list early, by the tasks that were read so far. */
+  readonly isDone?: (read: ReadonlyMap<string, ReportedTask>) => boolean;
+}
+
 /**
- * Tasks created since `from`, in seconds since 1970, each once: pages overlap when tasks are created meanwhile. Undefined when not even
+ * Tasks created since `from`, each once: pages overlap when tasks are created meanwhile. Undefined when not even
  * the first page can be read; a later page that fails ends the list early.
  */
 export async function readProviderList(
   { provider, clock }: Pick<VideoServices, 'provider' | 'clock'>,
   account: Account,
-  { upstreamModel, from }: { readonly upstreamModel: string; readonly from: number },
+  { upstreamModel, from, isDone }: ListPart,
 ): Promise<readonly ReportedTask[] | undefined> {
   const tasks = new Map<string, ReportedTask>();
   for (let page = 1; page <= MAX_PAGES; page += 1) {
@@ -23,8 +31,8 @@ export async function readProviderList(
     const listed = await provider.list(account, upstreamModel, page);
     if (listed.kind !== 'found') return page === 1 ? undefined : [...tasks.values()];
     for (const task of listed.value.tasks) tasks.set(task.id, task);
-    if (listed.value.isLast || listed.value.tasks.some(({ createdAt }) => createdAt !== undefined && createdAt < from))
-      break;
+    const isBefore = listed.value.tasks.some(({ createdAt }) => createdAt !== undefined && createdAt < from);
+    if (listed.value.isLast || isBefore || isDone?.(tasks)) break;
   }
   return [...tasks.values()];
 }

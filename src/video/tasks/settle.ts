@@ -1,27 +1,28 @@
 /**
  * Settlement of a task on the usage that the provider reported (V 8): charged at the price and multipliers in force now, in the
- * transaction that records it. Never estimated.
+ * transaction that records it, and shown to the owner of the task. Never estimated.
  */
 import { priceAt } from '../../catalog/index.ts';
-import type { Nanos } from '../../core/index.ts';
+import { formatNanos, type Nanos } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
+import type { TaskCharge, TaskHold } from '../../schemas/index.ts';
 import type { VideoServices } from '../services.ts';
-import { holdReference, parametersOf, type ReportedResult, type TaskRow } from './task.ts';
+import { holdReference, parametersOf, type ReportedResult, reportedOf, type TaskRow, unitOf } from './task.ts';
 
 interface Price {
   readonly nanos: Nanos;
   readonly priceId: bigint;
 }
 
-/** False when the model has no video price any more; the hold then waits for an operator. */
+/** `tokens` are counted in the unit of the task. False when the model has no such price any more; the hold then waits for an operator. */
 export async function settleTask(
   services: Pick<VideoServices, 'catalog' | 'clock' | 'log'>,
   tx: Tx,
   task: TaskRow,
   { tokens, reported }: { readonly tokens: number; readonly reported: ReportedResult },
 ): Promise<boolean> {
-  const price = await priceOf(services, tx, task, { tokens, resolution: reported.resolution });
+  const price = await priceOf(services, tx, task, { tokens, reported });
   if (!price) {
     services.log.error('task.price_missing', { task: task.id, model: task.model });
     return false;
@@ -45,17 +46,24 @@ async function priceOf(
   { catalog, clock }: Pick<VideoServices, 'catalog' | 'clock'>,
   tx: Tx,
   task: TaskRow,
-  { tokens, resolution }: { readonly tokens: number; readonly resolution: string | undefined },
+  { tokens, reported }: { readonly tokens: number; readonly reported: ReportedResult },
 ): Promise<Price | undefined> {
   const line = catalog().resolve(task.group_id, task.model)?.line;
   const price = line && priceAt(line, clock.now());
   if (!price) return undefined;
-  const produced = resolution ?? parametersOf(task).resolution ?? '';
-  const rate = ledger.videoRateOf(ledger.parseRates(price.rates), produced, task.has_video_input);
+  const rate = rateOfTask(task, reported, price.rates);
   if (rate === undefined) return undefined;
   const user = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', task.user_id).executeTakeFirst();
   const multipliers = [catalog().group(task.group_id)?.multiplierPpm ?? UNCHANGED, user?.multiplier_ppm ?? UNCHANGED];
-  return { nanos: ledger.videoCostOf(tokens, rate, multipliers), priceId: price.id };
+  return { nanos: ledger.videoCost(tokens, rate, multipliers, unitOf(task)).nanos, priceId: price.id };
+}
+
+/** The rate of what was made; undefined when the price has none of the task's unit. */
+function rateOfTask(task: TaskRow, reported: ReportedResult, rates: unknown): Nanos | undefined {
+  const given = parametersOf(task);
+  const hasAudio = (reported.generate_audio ?? given.generate_audio) !== false;
+  const made = reported.resolution ?? given.resolution ?? '';
+  return ledger.videoRateOf(ledger.parseRates(rates), made, task.has_video_input, { unit: unitOf(task), hasAudio });
 }
 
 /** A factor of 1 in parts per million. */
@@ -75,10 +83,53 @@ const usageRecord = (
     accountId: task.account_id ?? '',
     model: task.model,
     operation: task.operation,
-    usage: { input: 0, cacheRead: 0, cacheWrite: 0, output: tokens },
+    usage: { input: 0, cacheRead: 0, cacheWrite: 0, output: unitOf(task) === 'tokens' ? tokens : 0 },
     images: 0,
     nanos,
     priceId,
     estimated: false,
     requestId: task.id,
   });
+
+/** By the id of the task. */
+export async function holdsOfTasks(db: Db, userId: string, ids: readonly string[]): Promise<Map<string, TaskHold>> {
+  if (ids.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('holds')
+    .select(['reference', 'state', 'nanos', 'settled_nanos'])
+    .where('user_id', '=', userId)
+    .where('reference', 'in', ids.map(holdReference))
+    .execute();
+  return new Map(
+    rows.map(({ reference, state, nanos, settled_nanos }) => [
+      reference.slice(holdReference('').length),
+      {
+        state: state as TaskHold['state'],
+        held: formatNanos(nanos),
+        charged: settled_nanos === null ? null : formatNanos(settled_nanos),
+      },
+    ]),
+  );
+}
+
+/** Null for a task without a hold. Its record is written with the charge. */
+export async function chargeOfTask(db: Db, task: TaskRow): Promise<TaskCharge | null> {
+  const hold = (await holdsOfTasks(db, task.user_id, [task.id])).get(task.id);
+  if (!hold) return null;
+  const record = await ledger.recordOfRequest(db, { id: task.id, userId: task.user_id, keyId: task.key_id });
+  const priceId = record?.price_id ?? null;
+  const price =
+    priceId === null
+      ? undefined
+      : await db.selectFrom('prices').select('rates').where('id', '=', priceId).executeTakeFirst();
+  const rate = price && rateOfTask(task, reportedOf(task), price.rates);
+  const unit = unitOf(task);
+  return {
+    currency: 'USD',
+    ...hold,
+    tokens: record && unit === 'tokens' ? Number(record.output_tokens) : null,
+    ...(unit !== 'tokens' && { unit, count: record ? Number(task.usage_tokens) : null }),
+    price: priceId === null ? null : String(priceId),
+    rate: rate === undefined ? null : formatNanos(rate),
+  };
+}

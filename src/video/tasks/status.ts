@@ -52,7 +52,7 @@ export async function changeStatus(
 
 /** Inserts the event of the task's present version (V 6), which is delivered later, at least once. Tasks without a callback URL have none. */
 async function announce(tx: Db, task: TaskRow, publicUrl: string): Promise<void> {
-  if (task.callback_url === null) return;
+  if (task.callback_url === null || task.callback_types?.includes(task.status) === false) return;
   const eventId = newId('evt');
   await tx
     .insertInto('callback_events')

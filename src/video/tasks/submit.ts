@@ -5,18 +5,17 @@
  */
 import { sql } from 'kysely';
 import { type Account, publicMessage, type Secrets } from '../../catalog/index.ts';
-import { errorFields } from '../../core/index.ts';
+import { ApiError, errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { AccountLease } from '../../providers/pool/index.ts';
-import { fillTemplate } from '../request/upstream-template.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import { accountFaultOf, rejectionOf } from '../upstream/errors.ts';
-import type { CreatedTask, Submission } from './order.ts';
+import type { CreateMessage } from '../upstream/families/family.ts';
+import { withMedia } from './input-media.ts';
 import { recordOutcome, recordUnsent } from './outcome.ts';
-import { noAccountError, notSubmitted } from './submission-errors.ts';
-import { keepLease } from './submission-lease.ts';
+import { type CreatedTask, keepLease, noAccountError, notSubmitted, type Submission } from './submission.ts';
 import { updateTask } from './task.ts';
 
 /** Runs to its end even if the client disconnects: the task and its hold exist. */
@@ -45,6 +44,10 @@ async function submitToAny(services: VideoServices, submission: Submission): Pro
     let outcome: CreateOutcome | undefined;
     try {
       outcome = await sendOnce(services, submission, account);
+    } catch (error) {
+      // The family cannot say it, or media cannot be fetched: nothing was sent.
+      if (error instanceof ApiError) return recordUnsent(services, submission, error);
+      throw error;
     } finally {
       lease.release(outcome && faultOf(outcome));
     }
@@ -69,14 +72,15 @@ async function sendOnce(
   submission: Submission,
   account: Account,
 ): Promise<CreateOutcome | undefined> {
-  const body = bodyFor(services, submission, account);
+  const message = await messageFor(services, submission, account);
   if (!(await markSending(services, submission, account))) return undefined;
   crashPoint('task.sending');
-  const outcome = await services.provider.create(account, { taskId: submission.task.id, body });
+  const { id: taskId, safety_identifier: endUser } = submission.task;
+  const outcome = await services.provider.create(account, { taskId, endUser, ...message });
   crashPoint('task.sent');
   if (outcome.kind !== 'rejected') return outcome;
-  const message = publicMessage(outcome.error.message, secretsOf(services, submission, account));
-  return { ...outcome, error: { ...outcome.error, message } };
+  const shown = publicMessage(outcome.error.message, secretsOf(services, submission, account));
+  return { ...outcome, error: { ...outcome.error, message: shown } };
 }
 
 /** What the provider was sent and the caller must not read. */
@@ -87,14 +91,18 @@ function secretsOf(services: VideoServices, submission: Submission, account: Acc
   return { account, model: target.model, values };
 }
 
-function bodyFor(services: VideoServices, submission: Submission, account: Account): Buffer[] {
-  const { target, template, references, task, callbackToken } = submission;
-  return fillTemplate(template, {
+/** Throws an `ApiError` for what this provider cannot be asked. */
+async function messageFor(services: VideoServices, submission: Submission, account: Account): Promise<CreateMessage> {
+  const { target, references, task, callbackToken } = submission;
+  const family = traitsOf(account);
+  const values = {
     model: account.models.get(target.model.upstream) ?? target.model.upstream,
     callbackUrl: services.callbackUrlFor(account, callbackToken),
-    safetyIdentifier: traitsOf(account).takesSafetyIdentifier ? task.safety_identifier : undefined,
+    safetyIdentifier: family.takesSafetyIdentifier ? task.safety_identifier : undefined,
+    expirySeconds: (family.returnsExpiry && task.sent_expiry) || undefined,
     assets: references.upstreamIds,
-  });
+  };
+  return family.encode(await withMedia(services, submission, account), values, account);
 }
 
 /**

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { release } from '../../ledger/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
-import { type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
+import { type PriceUnit, type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { GivenParameters } from '../request/task-request.ts';
 import type { ReportedUsage } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';
@@ -31,6 +31,7 @@ export interface ReportedResult {
   readonly doubted_usage?: string;
 }
 
+export const unitOf = ({ unit }: Pick<TaskRow, 'unit'>): PriceUnit => unit as PriceUnit;
 export const statusOf = (task: TaskRow): TaskStatus => task.status as TaskStatus;
 export const parametersOf = (task: Pick<TaskRow, 'parameters'>): TaskParameters => task.parameters as TaskParameters;
 export const reportedOf = (task: TaskRow): ReportedResult => (task.reported ?? {}) as ReportedResult;
@@ -70,13 +71,14 @@ export interface TaskFilter {
   readonly ids?: readonly string[] | undefined;
   readonly model?: string | undefined;
   readonly serviceTier?: string | undefined;
+  readonly labels?: readonly string[] | undefined;
 }
 
 /** Days that lists show, and the variants with that limit (V 4.4). */
 const LIST_WINDOWS = Map.groupBy(Object.entries(VARIANT_SHEETS), ([, { listDays }]) => listDays);
 
-/** The tasks of one user that a list may show, without order or page. Reads only columns of one index. */
-function listed(db: Db, { userId, statuses, ids, model, serviceTier }: TaskFilter) {
+/** The tasks of one user that a list may show, without order or page. Reads only columns of one index, but for labels. */
+function listed(db: Db, { userId, statuses, ids, model, serviceTier, labels }: TaskFilter) {
   let query = db.selectFrom('video_tasks').where('user_id', '=', userId).where('deleted_at', 'is', null);
   for (const [days, sheets] of LIST_WINDOWS) {
     if (days === undefined) continue;
@@ -88,6 +90,7 @@ function listed(db: Db, { userId, statuses, ids, model, serviceTier }: TaskFilte
   if (statuses) query = query.where('status', '=', sql<string>`any(${statuses})`);
   if (ids) query = query.where('id', '=', sql<string>`any(${ids})`);
   if (model !== undefined) query = query.where('model', '=', model);
+  if (labels) query = query.where('label', '=', sql<string>`any(${labels})`);
   if (serviceTier !== undefined) query = query.where('service_tier', '=', serviceTier);
   return query;
 }

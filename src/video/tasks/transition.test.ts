@@ -73,6 +73,37 @@ test('V 3: a queued or running task moves to every status that the provider may 
     }
 });
 
+/** What each report does to a queued and to a running task, and to the hold: the table of docs/video.md. */
+const MOVES: readonly (readonly [string, TaskEvent, string, string, Transition['hold']])[] = [
+  ['queued', reported('queued'), '-', '-', 'keep'],
+  ['running', reported('running'), 'running', '-', 'keep'],
+  ['succeeded', success(7), 'succeeded', 'succeeded', 'settle'],
+  ['succeeded without usage', success(), 'succeeded', 'succeeded', 'review'],
+  ['succeeded without a video', reported('succeeded', { usageTokens: 7 }), '-', '-', 'keep'],
+  ['an unknown status', reported('archived'), '-', '-', 'keep'],
+  ['failed', reported('failed'), 'failed', 'failed', 'release'],
+  ['expired', reported('expired'), 'expired', 'expired', 'release'],
+  ['cancelled', reported('cancelled'), 'cancelled', 'cancelled', 'release'],
+  ['missing', MISSED, '-', '-', 'keep'],
+  ['unreachable', UNREACHABLE, '-', '-', 'keep'],
+];
+
+test('V 3, V 8: every report moves a task as documented, and every end releases, settles or reviews its hold', () => {
+  for (const [about, event, fromQueued, fromRunning, hold] of MOVES)
+    for (const [status, to] of [
+      ['queued', fromQueued],
+      ['running', fromRunning],
+    ] as const) {
+      const change = after(task({ status }), event);
+      assert.deepEqual([change.to ?? '-', change.hold], [to, hold], `${status}: ${about}`);
+      const isOver = change.to !== undefined && isTerminal(change.to) && hold !== 'review';
+      assert.equal(change.nextCheckMs === undefined, isOver, `${status}: ${about}: next check`);
+      // Whatever does not end the task does so after its time.
+      const late = after(task({ status }), event, 2 * DAY + GRACE);
+      assert.ok(late.to !== undefined && isTerminal(late.to) && late.hold !== 'keep', `${status}: ${about}, late`);
+    }
+});
+
 test('V 3: a terminal status is final, whatever is reported', () => {
   for (const status of TASK_STATUSES.filter(isTerminal))
     for (const event of [...TASK_STATUSES.map((to) => reported(to)), success(7), MISSED, UNREACHABLE]) {

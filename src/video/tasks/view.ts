@@ -31,6 +31,7 @@ export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
     generate_audio: reported.generate_audio ?? given.generate_audio ?? rules.TASK_DEFAULTS.generate_audio,
     watermark: given.watermark ?? rules.TASK_DEFAULTS.watermark,
     return_last_frame: given.return_last_frame ?? rules.TASK_DEFAULTS.return_last_frame,
+    label: task.label ?? undefined,
   });
 }
 
@@ -41,6 +42,7 @@ export function effectiveParameters(task: TaskRow) {
   const expirySeconds = Math.round((task.expires_at.getTime() - task.created_at.getTime()) / 1_000);
   return defined({
     execution_expires_after: expirySeconds,
+    service_tier: task.service_tier ?? undefined,
     ...rules.TASK_DEFAULTS,
     ...given,
     ...defined({ duration, resolution, ratio, seed, generate_audio }),
@@ -59,7 +61,7 @@ const contentOf = (task: TaskRow, publicUrl: string, links: TaskLinks | undefine
 
 /** Only usage that the provider reported, as it did; never an estimate (V 2). Older tasks, and counts that an operator entered, have one number. */
 function usageOf(task: TaskRow): ReportedUsage | undefined {
-  if (task.usage_tokens === null) return undefined;
+  if (task.usage_tokens === null || task.unit !== 'tokens') return undefined;
   const tokens = Number(task.usage_tokens);
   return reportedOf(task).usage ?? { completion_tokens: tokens, total_tokens: tokens };
 }
@@ -77,6 +79,10 @@ export const VIDEO_STATUS: Readonly<Record<rules.TaskStatus, 'queued' | 'in_prog
 /** How long a result can be fetched from the provider. */
 const RESULT_HOURS = 24;
 
+/** A mirror may keep it longer. */
+export const resultExpiry = ({ status, finished_at }: TaskRow): number | undefined =>
+  status === 'succeeded' && finished_at !== null ? unixSeconds(finished_at) + RESULT_HOURS * 3_600 : undefined;
+
 export function videoView(task: TaskRow) {
   const given = parametersOf(task);
   const reported = reportedOf(task);
@@ -90,21 +96,15 @@ export function videoView(task: TaskRow) {
     progress: task.progress,
     created_at: unixSeconds(task.created_at),
     completed_at: completed,
-    expires_at: task.status === 'succeeded' && completed !== null ? completed + RESULT_HOURS * 3_600 : null,
+    expires_at: resultExpiry(task) ?? null,
     error: errorOf(task) ?? null,
     prompt: null,
     remixed_from_video_id: null,
     seconds: duration === undefined ? 'auto' : String(duration),
-    size: sizeOf(reported.resolution ?? given.resolution, reported.ratio ?? given.ratio),
+    size: rules.sizeText(reported.resolution ?? given.resolution, reported.ratio ?? given.ratio) ?? 'auto',
     usage: usageOf(task),
+    label: task.label ?? undefined,
   });
-}
-
-function sizeOf(resolution: string | undefined, ratio: string | undefined): string {
-  const isKnown =
-    rules.RESOLUTIONS.includes(resolution as rules.Resolution) && ratio !== undefined && ratio !== 'adaptive';
-  const text = isKnown ? rules.sizeText(resolution as rules.Resolution, ratio as rules.FixedRatio) : undefined;
-  return text !== undefined && rules.sizeNamed(text) ? text : 'auto';
 }
 
 /** Without the members that are undefined. */

@@ -2,7 +2,6 @@
 import { type Account, type Catalog, publicMessage } from '../../catalog/index.ts';
 import type { Clock } from '../../core/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
-import type { VideoAdapter } from '../../rules/index.ts';
 import { assetClient } from './asset-client.ts';
 import type { AssetCreateOutcome, AssetProvider, ReportedAsset } from './asset-provider.ts';
 import type { QueryOutcome } from './client.ts';
@@ -16,11 +15,10 @@ export interface LibraryOptions {
 
 /** An asset provider that hands every call to the library of the account. Its messages have none of our secrets. */
 export function assetLibraries({ upstream, clock, catalog }: LibraryOptions): AssetProvider {
-  const libraries: Readonly<Record<VideoAdapter, AssetProvider>> = {
-    ark: assetClient(upstream, clock),
-    dragoman: dragomanAssets(upstream, catalog),
-  };
-  const libraryOf = ({ adapter }: Account): AssetProvider => libraries[adapter];
+  const own = assetClient(upstream, clock);
+  const dragoman = dragomanAssets(upstream, catalog);
+  // Accounts of other families have no library, so that no asset is bound to them.
+  const libraryOf = ({ adapter }: Account): AssetProvider => (adapter === 'dragoman' ? dragoman : own);
   return {
     createGroup: async (account, group) => readable(account, await libraryOf(account).createGroup(account, group)),
     findGroups: (account, name) => libraryOf(account).findGroups(account, name),

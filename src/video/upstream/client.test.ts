@@ -66,7 +66,7 @@ test('a create request has a connection of its own: one that the provider just c
   ports.length = 0;
   for (let n = 0; n < 2; n += 1) await provider.get(account, 'cgt-1');
   for (let n = 0; n < 2; n += 1)
-    assert.deepEqual(await provider.create(account, { taskId: 'task_1', body: [Buffer.from('{}')] }), {
+    assert.deepEqual(await provider.create(account, { endUser: 'user', taskId: 'task_1', body: [Buffer.from('{}')] }), {
       kind: 'accepted',
       upstreamId: 'cgt-1',
     });

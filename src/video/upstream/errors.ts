@@ -1,13 +1,9 @@
-/** Errors of the video provider, as data: what each code means for a create request and for a task that failed later. */
-import type { ErrorCode, FaultKind, TaskErrorCode } from '../../rules/index.ts';
+/** What errors of video providers mean for callers, by the tables of their families. */
+import type { TaskErrorCode } from '../../rules/index.ts';
+import { ADAPTERS } from './adapters.ts';
+import type { AccountFault, CreateRejection, ProviderError, VideoErrorRow } from './error-rows.ts';
 
-/** An error body of the provider. */
-export interface ProviderError {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
-  readonly param: string | undefined;
-}
+export type { CreateRejection, ProviderError } from './error-rows.ts';
 
 export interface TaskError {
   readonly code: TaskErrorCode;
@@ -15,111 +11,25 @@ export interface TaskError {
   readonly type: 'invalid_request_error' | 'server_error';
 }
 
-/** What a rejected create means for the caller. */
-export type CreateRejection =
-  /** The request is at fault; the same request would be rejected again, unless the cause is transient. */
-  | { readonly kind: 'request'; readonly code: ErrorCode; readonly isTransient?: boolean }
-  /** The content is at fault: the task exists and has failed (V 4.10 r5). */
-  | { readonly kind: 'content' }
-  /** The provider takes no more requests now. */
-  | { readonly kind: 'rate_limited' }
-  /** Credential, quota or model of our own account. */
-  | { readonly kind: 'account' };
-
-interface Family {
-  readonly matches: RegExp;
-  readonly rejection: CreateRejection;
-  readonly task: TaskErrorCode;
-}
-const family = (matches: RegExp, rejection: CreateRejection, task: TaskErrorCode): Family => ({
-  matches,
-  rejection,
-  task,
-});
-const request = (code: ErrorCode, isTransient = false): CreateRejection => ({
-  ...{ kind: 'request', code },
-  ...(isTransient && { isTransient }),
-});
-const CONTENT = { kind: 'content' } as const;
-const RATE_LIMITED = { kind: 'rate_limited' } as const;
-const ACCOUNT = { kind: 'account' } as const;
-
-/** The first match decides. */
-const FAMILIES: readonly Family[] = [
-  family(
-    /^(?:Input\w*SensitiveContentDetected|SensitiveContentDetected|\w*RiskDetection)/,
-    CONTENT,
-    'input_content_rejected',
-  ),
-  family(/^Output\w*SensitiveContentDetected/, CONTENT, 'output_content_rejected'),
-  family(
-    /^InvalidParameter(?:\.(?:UnsupportedParameter|TaskType\w+))/,
-    request('unsupported_video_parameter'),
-    'invalid_video_parameter',
-  ),
-  family(
-    /^(?:InvalidEndpoint|ModelNotOpen|OperationDenied|AccountOverdue|AccessDenied|Authentication|InvalidAccount)/,
-    ACCOUNT,
-    'upstream_error',
-  ),
-  family(
-    /^(?:InvalidParameter|MissingParameter|InvalidImageURL)/,
-    request('invalid_request'),
-    'invalid_video_parameter',
-  ),
-  family(
-    /(?:RateLimit|QuotaExceeded|ServerOverloaded|RequestBurst|LimitExceeded|InflightBatchsize)/,
-    RATE_LIMITED,
-    'upstream_rate_limited',
-  ),
-  // Codes of another Dragoman, which are neutral already.
-  family(/^input_content_rejected$/, CONTENT, 'input_content_rejected'),
-  family(/^output_content_rejected$/, CONTENT, 'output_content_rejected'),
-  family(/^unsupported_video_parameter$/, request('unsupported_video_parameter'), 'invalid_video_parameter'),
-  family(/^(?:invalid_request|invalid_video_parameter)$/, request('invalid_request'), 'invalid_video_parameter'),
-  family(
-    /^(?:asset_not_found|asset_invalid|invalid_asset_reference|public_character_not_found)$/,
-    request('asset_invalid'),
-    'invalid_video_parameter',
-  ),
-  family(
-    /^asset_(?:kind_mismatch|binding_conflict|channel_mismatch)$/,
-    request('asset_binding_conflict'),
-    'invalid_video_parameter',
-  ),
-  family(/^asset_(?:not_ready|binding_unavailable)$/, request('asset_binding_unavailable', true), 'upstream_error'),
-  family(/^(?:asset_route_group_\w+|no_upstream_account)$/, ACCOUNT, 'upstream_error'),
-  family(/^(?:server_is_overloaded|upstream_rate_limited)$/, RATE_LIMITED, 'upstream_rate_limited'),
-  family(/^submission_failed$/, ACCOUNT, 'submission_failed'),
-];
+/** Families have no code in common, so that one table serves tasks whose account is gone as well. */
+const ROWS = Object.values(ADAPTERS).flatMap(({ errors }) => errors);
+const rowOf = (code: string): VideoErrorRow | undefined => ROWS.find(({ matches }) => matches.test(code));
 
 const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 404]);
 
 /** Classifies a 4xx response to a create request. Statuses that leave the outcome open are not passed here. */
 export function rejectionOf({ status, code }: ProviderError): CreateRejection {
-  if (status === 429) return RATE_LIMITED;
-  const known = FAMILIES.find(({ matches }) => matches.test(code))?.rejection;
-  return known ?? (ACCOUNT_STATUSES.has(status) ? ACCOUNT : request('invalid_request'));
+  if (status === 429) return { kind: 'rate_limited' };
+  const unknown: CreateRejection = ACCOUNT_STATUSES.has(status)
+    ? { kind: 'account' }
+    : { kind: 'request', code: 'invalid_request' };
+  return rowOf(code)?.rejection ?? unknown;
 }
-
-interface AccountFault {
-  readonly kind: FaultKind;
-  readonly cooldownMs?: number;
-}
-
-/** Codes that clearly blame the account. Any other rejection may concern one request only, so it starts no cooldown. */
-const ACCOUNT_FAULTS: readonly (AccountFault & { readonly matches: RegExp })[] = [
-  { matches: /^(?:Authentication|InvalidAccount|invalid_api_key)/, kind: 'credential' },
-  { matches: /^(?:AccountOverdue|insufficient_balance)/, kind: 'quota_exhausted' },
-  // The account lacks the model, which only the operator can change. Its other models stay in use.
-  { matches: /^(?:InvalidEndpoint|ModelNotOpen)/, kind: 'failed', cooldownMs: 300_000 },
-];
 
 /** What a rejected create says about the account that rejected it. */
 export function accountFaultOf(error: ProviderError): AccountFault {
   if (rejectionOf(error).kind === 'rate_limited') return { kind: 'rate_limited' };
-  const { kind, cooldownMs } = ACCOUNT_FAULTS.find(({ matches }) => matches.test(error.code)) ?? { kind: 'forbidden' };
-  return cooldownMs === undefined ? { kind } : { kind, cooldownMs };
+  return rowOf(error.code)?.fault ?? { kind: 'forbidden' };
 }
 
 const MESSAGES: Readonly<Record<TaskErrorCode, string>> = {
@@ -150,7 +60,7 @@ const PRIVACY_HINT =
 
 /** The public error of a task that the provider failed. Names the content item, never the provider's request id. */
 export function taskErrorFrom({ code, message }: Pick<ProviderError, 'code' | 'message'>): TaskError {
-  const rejected = FAMILIES.find(({ matches }) => matches.test(code))?.task ?? 'upstream_error';
+  const rejected = rowOf(code)?.task ?? 'upstream_error';
   const item = /content\[\d+\]/.exec(message)?.[0];
   const details = [
     ...(item !== undefined && rejected === 'input_content_rejected' ? [`Rejected item: ${item}.`] : []),

@@ -3,6 +3,7 @@ import type { Account } from '../../catalog/index.ts';
 import { valueOfJson } from '../../core/index.ts';
 import { wholeResponse } from '../../platform/http/index.ts';
 import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
+import type { CreateReading, ProviderError } from './error-rows.ts';
 
 export type ResponseObject = Readonly<Record<string, unknown>>;
 
@@ -28,27 +29,36 @@ interface AccountRequest extends Pick<UpstreamRequest, 'method' | 'timeouts' | '
   /** Below the address of the account. */
   readonly path: string;
   readonly content?: { readonly body: Buffer | string; readonly headers: readonly string[] } | undefined;
+  /** Headers with the credential; a bearer token by default. */
+  readonly credential?: readonly string[];
 }
 
 /** The same with the credential of the account. */
 export function exchangeAs(
   upstream: UpstreamClient,
-  { baseUrl, credential, proxy }: Account,
-  { path, content, ...request }: AccountRequest,
+  account: Account,
+  { path, content, credential, ...request }: AccountRequest,
 ): Promise<JsonResponse | TransportError> {
-  const { origin, pathname } = new URL(baseUrl);
-  const headers = ['authorization', `Bearer ${credential}`, 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
+  const { origin, pathname } = new URL(account.baseUrl);
+  const signed = credential ?? ['authorization', `Bearer ${account.credential}`];
+  const headers = [...signed, 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
   if (content) headers.push('content-type', 'application/json', ...content.headers);
   const body = content?.body ?? null;
   return exchangeJson(upstream, {
     ...request,
     origin,
-    path: pathname.replace(/\/+$/, '') + path,
+    // A cloud has paths of its own below its address.
+    path: account.cloud ? path : pathname.replace(/\/+$/, '') + path,
     headers,
     body,
-    proxy,
+    proxy: account.proxy,
+    cloud: cloudUseOf(account),
   });
 }
+
+/** Undefined for an account that is not at a cloud. The only cloud with a video API has the paths of Google's own. */
+export const cloudUseOf = (account: Account): UpstreamRequest['cloud'] =>
+  account.cloud && { account, cloud: account.cloud, style: 'generate-content', model: '' };
 
 export const objectOf = (value: unknown): ResponseObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ResponseObject) : undefined;
@@ -71,3 +81,21 @@ export const secondsIn = (value: string | undefined): number | undefined => {
   const seconds = Number(value ?? Number.NaN);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : undefined;
 };
+
+/** How most providers answer a create: an id with a success, or an error with `code` and `message`. */
+export function createReading(response: JsonResponse, id: unknown): CreateReading {
+  const { status } = response;
+  if (status < 200 || status >= 300) return { error: errorIn(response) };
+  const upstreamId = nonEmptyText(id);
+  return upstreamId === undefined ? undefined : { upstreamId };
+}
+
+function errorIn({ status, body }: JsonResponse): ProviderError {
+  const error = objectOf(body?.error) ?? {};
+  return {
+    status,
+    code: nonEmptyText(error.code) ?? `HTTP_${status}`,
+    message: nonEmptyText(error.message) ?? '',
+    param: nonEmptyText(error.param),
+  };
+}

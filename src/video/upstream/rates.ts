@@ -14,10 +14,10 @@ const MAX_PAUSE_MS = 300_000;
 
 export class AccountRates {
   readonly #clock: Clock;
-  readonly #perSecond: number;
+  readonly #perSecond: (accountId: string) => number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(clock: Clock, perSecond: number = ACCOUNT_RATES.getsPerSecond) {
+  constructor(clock: Clock, perSecond: (accountId: string) => number = () => ACCOUNT_RATES.getsPerSecond) {
     this.#clock = clock;
     this.#perSecond = perSecond;
   }
@@ -49,13 +49,14 @@ export class AccountRates {
 
   #bucketOf(accountId: string): Bucket {
     const now = this.#clock.elapsed();
+    const perSecond = this.#perSecond(accountId);
     let bucket = this.#buckets.get(accountId);
     if (!bucket) {
-      bucket = { tokens: this.#perSecond, at: now, pausedUntil: 0, pauseMs: 0 };
+      bucket = { tokens: perSecond, at: now, pausedUntil: 0, pauseMs: 0 };
       this.#buckets.set(accountId, bucket);
     }
-    const refill = (Math.max(0, now - bucket.at) / 1_000) * this.#perSecond;
-    bucket.tokens = Math.min(this.#perSecond, bucket.tokens + refill);
+    const refill = (Math.max(0, now - bucket.at) / 1_000) * perSecond;
+    bucket.tokens = Math.min(perSecond, bucket.tokens + refill);
     bucket.at = now;
     return bucket;
   }

@@ -1,18 +1,25 @@
-/** Decision of an operator about a submission whose outcome stayed unknown: which task of the provider is its own, or that none is. */
+/**
+ * Decisions of operators: which task of the provider belongs to a submission whose outcome stayed unknown, or that none does; and what a
+ * task in review is charged for.
+ */
 import { sql } from 'kysely';
+import type { Nanos } from '../../core/index.ts';
+import { release } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
+import { endReview } from './apply.ts';
 import { bindTask, providerScope } from './bind.ts';
+import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
-import { lockTask, type TaskRow, updateTask } from './task.ts';
+import { holdReference, lockTask, reportedOf, type TaskRow, updateTask } from './task.ts';
 
-export type DecidedTask =
+type DecidedTask =
   | { readonly userId: string }
   /** No task with this id waits for its submission; it may have been decided meanwhile. */
   | 'not_open';
 
-export type AssignedTask =
+type AssignedTask =
   | DecidedTask
   /** The provider does not have the task. */
   | 'not_at_provider'
@@ -84,3 +91,50 @@ const checkOthers = (tx: Tx, accountIds: readonly string[]) =>
     from (select user_id, id from video_tasks where account_id = any(${accountIds}) and submission = 'unknown' and finished_at is null
           for update skip locked) other
     where t.user_id = other.user_id and t.id = other.id`.execute(tx);
+
+/** The usage to charge at the price in force, or no charge. */
+export type ReviewDecision = { readonly tokens: number } | 'release';
+
+type ResolvedReview =
+  | { readonly userId: string; readonly charged: Nanos }
+  /** No task with this id is in review; it may have been settled meanwhile. */
+  | 'not_in_review'
+  /** The model of the task has no video price. Nothing changed. */
+  | 'no_price';
+
+export async function resolveReview(
+  services: Pick<VideoServices, 'catalog' | 'clock' | 'log'>,
+  tx: Tx,
+  taskId: string,
+  decision: ReviewDecision,
+): Promise<ResolvedReview> {
+  const task = await lockReviewed(tx, taskId);
+  if (!task) return 'not_in_review';
+  const reference = holdReference(task.id);
+  if (decision === 'release') await release(tx, reference);
+  else {
+    const { tokens } = decision;
+    if (!(await settleTask(services, tx, task, { tokens, reported: reportedOf(task) }))) return 'no_price';
+    await saveUsage(tx, task, tokens);
+  }
+  await endReview(tx, task);
+  const { settled_nanos } = await tx
+    .selectFrom('holds')
+    .select('settled_nanos')
+    .where('reference', '=', reference)
+    .executeTakeFirstOrThrow();
+  return { userId: task.user_id, charged: settled_nanos ?? 0n };
+}
+
+/** By its id alone: few tasks are in review, and they have an index. */
+async function lockReviewed(tx: Tx, taskId: string): Promise<TaskRow | undefined> {
+  const { rows } = await sql<{ user_id: string; id: string }>`
+    select user_id, id from video_tasks where review_until is not null and id = ${taskId}`.execute(tx);
+  const task = rows[0] && (await lockTask(tx, rows[0]));
+  return task?.review_until === null ? undefined : task;
+}
+
+const saveUsage = (tx: Tx, task: TaskRow, tokens: number) =>
+  updateTask(tx, task)
+    .set({ usage_tokens: BigInt(tokens) })
+    .execute();
