@@ -1,14 +1,10 @@
-/**
- * Session affinity: requests of one conversation go to the same account, where its prompt cache is warm and its opaque reasoning can be
- * read. Only names of conversations count; the name of an application would keep all its requests on one account.
- */
+/** Session affinity: requests of a conversation go to the account where its cache is warm. The name of an application is none. */
 import { hash } from 'node:crypto';
 import { sessionInUserId } from '../dialects/index.ts';
 import type { Call } from '../platform/web/index.ts';
 import type { Affinity } from '../providers/pool/index.ts';
 import type { ClientDialect } from '../rules/index.ts';
 
-/** Headers in which agent CLIs name their session. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id', 'thread-id'] as const;
 
 /** Members of a request that may name its conversation, the surest first. */

@@ -12,7 +12,6 @@ import type { ResponseHandler, ResponseHead, UpstreamControl } from './upstream-
 /** More of an error body is not read: its beginning says what failed. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-/** A response with an error status, as far as it has arrived. */
 export interface ErrorResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
@@ -20,7 +19,6 @@ export interface ErrorResponse {
   bytes: number;
 }
 
-/** What an attempt tells its call. */
 export interface AttemptHost {
   onBytes(trace: AttemptTrace): void;
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;

@@ -1,7 +1,4 @@
-/**
- * One upstream call against the accounts of a way: leases an account, sends, and either hands the response to its handler or classifies the
- * failure. What follows from it, `next-step.ts` decides.
- */
+/** One upstream call against the accounts of a way: leases an account, sends, and hands over the response or classifies the failure. */
 import type { Account } from '../catalog/index.ts';
 import { whenReady } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
@@ -11,19 +8,9 @@ import type { AccountLease, AttemptFault, NoAccount } from '../providers/pool/in
 import type { TransportError, UpstreamRequest } from '../providers/upstream/index.ts';
 import { FALLBACK, type FaultKind, faultRow, TIMEOUTS } from '../rules/index.ts';
 import { AccountAttempt, type AttemptHost, type ErrorResponse } from './attempt.ts';
-import {
-  brokenOff,
-  clientErrorFor,
-  FULL,
-  faultOf,
-  WayUnavailable,
-  wayError,
-  withoutSecrets,
-  withWait,
-} from './client-error.ts';
-import { failureMessage, failureReason, messageIn, providerRequestId } from './failure-reason.ts';
+import * as errors from './client-error.ts';
+import { failureMessage, failureReason, messageIn, providerMessage, providerRequestId } from './failure-reason.ts';
 import { attemptCount, hasFallback, type Outcome, onlyReady, type Step } from './next-step.ts';
-import { providerMessage } from './provider-message.ts';
 import { Tries } from './try-ways.ts';
 import type { AttemptServices, ResponseHandler, ResponseHead, UpstreamCall, UpstreamControl } from './upstream-call.ts';
 import { shortened } from './upstream-request.ts';
@@ -39,7 +26,6 @@ class Attempts implements AttemptHost {
   readonly #done = Promise.withResolvers<void>();
   #attempt: AccountAttempt | undefined;
   #lease: AccountLease<Account> | undefined;
-  /** The newest attempt, for the request log. */
   #trace: AttemptTrace | undefined;
   #sentBody: UpstreamRequest['body'] = null;
   readonly #tries: Tries;
@@ -87,7 +73,6 @@ class Attempts implements AttemptHost {
     return hasFallback(this.#tries.progress);
   }
 
-  /** Reports what happened, and does what follows from it. */
   #tell(outcome: Outcome): void {
     const step = this.#tries.tell(outcome);
     if (this.#call.isClientGone) return;
@@ -103,7 +88,7 @@ class Attempts implements AttemptHost {
     const coolingMs = onlyReady(progress) ? pool.cooldownMs(accounts, this.#upstreamCall.use) : 0;
     if (coolingMs > 0) return this.#tell({ kind: 'cooling', retryMs: coolingMs });
     const isBehindOthers = !progress.hasWaited && accountQueue.waiting(accounts[0]?.groupId ?? '') > 0;
-    const lease = isBehindOthers ? FULL : this.#leaseOf(accounts);
+    const lease = isBehindOthers ? errors.FULL : this.#leaseOf(accounts);
     if ('account' in lease) return this.#begin(lease);
     const { reason } = lease;
     if (reason !== 'full' && reason !== 'parked' && reason !== 'limit') this.#call.trace.coolingFor = reason;
@@ -156,7 +141,7 @@ class Attempts implements AttemptHost {
   /** The request has no form in the dialect of this account; nothing was sent. */
   #onUnbuilt(error: unknown): void {
     this.#release();
-    this.#done.reject(wayError(error));
+    this.#done.reject(errors.wayError(error));
   }
 
   #leaveWay({ error, because, isSkipped }: Step & { readonly kind: 'leave' }): void {
@@ -166,8 +151,8 @@ class Attempts implements AttemptHost {
       this.#services.log.error('account.none_configured', { request: id, op: operation, group: logFields.group });
     }
     const { accounts, use } = this.#upstreamCall;
-    const shown = withWait(error, () => this.#services.pool.cooldownMs(accounts, use));
-    this.#done.reject(new WayUnavailable(shown, because, isSkipped));
+    const shown = errors.withWait(error, () => this.#services.pool.cooldownMs(accounts, use));
+    this.#done.reject(new errors.WayUnavailable(shown, because, isSkipped));
   }
 
   #send(account: Account, request: UpstreamRequest): void {
@@ -196,7 +181,7 @@ class Attempts implements AttemptHost {
     const { clock, pool } = this.#services;
     this.#endWatch = clock.after(ms, () => {
       if (pool.isOut(account, this.#upstreamCall.use))
-        attempt.reject(faultOf({ kind: 'timeout', code: 'CIRCUIT_OPEN' }));
+        attempt.reject(errors.faultOf({ kind: 'timeout', code: 'CIRCUIT_OPEN' }));
       else this.#watchCircuit(attempt, account, FALLBACK.circuitCheckMs);
     });
   }
@@ -223,8 +208,8 @@ class Attempts implements AttemptHost {
     this.#guard(() => {
       const outcome = handler.onEnd(error);
       if (typeof outcome === 'object')
-        this.fail({ ...outcome, kind: brokenOff(outcome.kind, error) }, account, undefined, error);
-      else this.done(outcome && brokenOff(outcome, error), error);
+        this.fail({ ...outcome, kind: errors.brokenOff(outcome.kind, error) }, account, undefined, error);
+      else this.done(outcome && errors.brokenOff(outcome, error), error);
     });
   }
 
@@ -259,11 +244,11 @@ class Attempts implements AttemptHost {
     this.#logOutcome(fault.kind);
     const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
     const { model, sends } = this.#upstreamCall;
-    const shown = { ...fault, error: withoutSecrets(fault.error, { account, model }) };
+    const shown = { ...fault, error: errors.withoutSecrets(fault.error, { account, model }) };
     if (this.#trace) {
       this.#trace.reason = reason;
       this.#trace.providerRequestId = failure && providerRequestId(failure);
-      this.#trace.isQuoted = !transport && clientErrorFor(shown).message.includes(shown.error.message);
+      this.#trace.isQuoted = !transport && errors.clientErrorFor(shown).message.includes(shown.error.message);
     }
     this.#endAttempt(fault.kind, this.#messageOf(account, failure) ?? reason);
     const logged = { request: this.#call.id, account: account.id, fault: fault.kind, status: failure?.status, reason };
@@ -277,7 +262,7 @@ class Attempts implements AttemptHost {
   }
 
   #reject(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
-    if (!failure) throw clientErrorFor(fault);
+    if (!failure) throw errors.clientErrorFor(fault);
     this.#upstreamCall.onRejected(failure, fault, account);
     this.#done.resolve();
   }
@@ -290,7 +275,6 @@ class Attempts implements AttemptHost {
   #logOutcome(kind: FaultKind | undefined): void {
     this.#call.addLogFields({ attempts: attemptCount(this.#tries.progress) });
     if (!kind) return;
-    // With those of earlier ways and rounds.
     const { faults } = this.#call.logFields;
     this.#call.addLogFields({ faults: [...(Array.isArray(faults) ? faults : []), kind] });
   }

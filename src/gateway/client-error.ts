@@ -6,7 +6,6 @@ import type { NoAccount } from '../providers/pool/index.ts';
 import type { TransportError } from '../providers/upstream/index.ts';
 import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
 
-/** A provider's error as the client may read it. */
 export const withoutSecrets = (error: HubError, secrets: Secrets): HubError => ({
   ...error,
   message: redact(error.message, secrets),
@@ -73,9 +72,10 @@ const MESSAGES: Partial<Record<FaultKind, string>> = {
   truncated: 'The provider failed to respond.',
 };
 
-/** The matrix refuses the endpoint to the style of the group. */
-export const endpointNotSupported = (endpoint: string, { style, id }: Pick<Group, 'style' | 'id'>): ApiError =>
-  fail('endpoint_not_supported', `${endpoint} is not available for keys of the ${style}-style group "${id}".`);
+export const endpointNotSupported = (endpoint: string, ...groups: readonly Pick<Group, 'style' | 'id'>[]): ApiError => {
+  const names = groups.map(({ style, id }) => `the ${style}-style group "${id}"`);
+  return fail('endpoint_not_supported', `${endpoint} is not available for keys of ${names.join(' and ')}.`);
+};
 
 export const FULL: NoAccount = { retryMs: 1_000, reason: 'full' };
 
@@ -101,7 +101,6 @@ const BUSY: Partial<Record<NoAccount['reason'], string>> = {
   limit: 'Every upstream account is at a limit that its operator has set. Try again later.',
 };
 
-/** What an error code inside a reply says about the account. */
 export const faultKindOf = (code: HubError['code']): FaultKind => KIND[code] ?? 'failed';
 
 const KIND: Partial<Record<HubError['code'], FaultKind>> = {
@@ -118,12 +117,11 @@ const KIND: Partial<Record<HubError['code'], FaultKind>> = {
   model_not_found: 'model',
 };
 
-/**
- * A way cannot serve the call, and the client has received nothing: another one may. `out`: providers fail, or accounts are at their limits.
- * `request`: the request has no form there, or is rejected. `isSkipped`: no account was tried, because all are cooling down.
- */
+/** A way cannot serve the call, and the client has received nothing: another one may. */
 export class WayUnavailable extends ApiError {
+  /** `out`: providers fail, or accounts are at their limits. `request`: it has no form there, or is rejected. */
   readonly because: 'out' | 'request';
+  /** No account was tried, because all are cooling down. */
   readonly isSkipped: boolean;
 
   constructor({ code, message, details }: ApiError, because: WayUnavailable['because'] = 'request', isSkipped = false) {

@@ -1,7 +1,4 @@
-/**
- * The header `x-gateway-dropped`: fields of the request that did not reach the provider, under the caller's names, and after
- * `reply.` what did not reach the caller.
- */
+/** `x-gateway-dropped`: fields that did not reach the provider, under the caller's names; after `reply.`, what did not reach the caller. */
 
 /** Clients and proxies limit the size of a header; a caller may invent any number of field names. */
 const DROPPED_CHARS = 4_096;

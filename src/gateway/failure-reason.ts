@@ -1,10 +1,8 @@
-/**
- * Why a provider rejected an attempt. For the log: the names in its error body, never its message, which may quote the request. For
- * operators: the message of errors about the account itself.
- */
+/** What is kept of a provider's error. For the log: names, and its words without what was sent. For operators: account errors. */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
-import { valueOfJson } from '../core/index.ts';
+import { quoteNamesOnly, valueOfJson } from '../core/index.ts';
 import type { UpstreamFailure } from '../dialects/index.ts';
+import type { UpstreamRequest } from '../providers/upstream/index.ts';
 
 /** Codes and types are words; anything else may be text of the caller. */
 const NAME = /^[A-Za-z][\w.:-]{0,79}$/;
@@ -66,3 +64,36 @@ function parsed(body: string): JsonRecord {
 
 const asRecord = (value: unknown): JsonRecord =>
   typeof value === 'object' && value !== null ? (value as JsonRecord) : {};
+
+export interface FailedAttempt {
+  readonly message: string;
+  readonly account: AccountSecrets;
+  /** The provider's name for the model. A message that names it quotes nothing else of the request. */
+  readonly model: string | undefined;
+  readonly sent: UpstreamRequest['body'];
+}
+
+/** A longer request is not searched; then nothing of the message is kept. */
+const MAX_SEARCHED_BYTES = 256 * 1024;
+/** Any quotation of 18 characters contains one of the pieces that are searched for. */
+const PIECE_CHARS = 12;
+const STEP_CHARS = 6;
+
+/** The provider's words about a failed attempt, for the request log: without secrets, quotations and anything that was sent. */
+export function providerMessage({ message, account, model, sent }: FailedAttempt): string | undefined {
+  const text = quoteNamesOnly(redact(message, { account }).replaceAll(/\s+/g, ' ').trim());
+  // Text outside ASCII may stand escaped in the request, where it would not be found.
+  if (text === '' || !/^[\x20-\x7e]*$/.test(text)) return undefined;
+  const searched = model === undefined ? text : text.replaceAll(model, '');
+  return quotes(searched, sent) ? undefined : text.slice(0, MAX_MESSAGE_CHARS);
+}
+
+function quotes(message: string, sent: UpstreamRequest['body']): boolean {
+  if (sent === null) return false;
+  const isText = typeof sent === 'string';
+  if (!isText && !Buffer.isBuffer(sent)) return true;
+  if (sent.length > MAX_SEARCHED_BYTES) return true;
+  for (let start = 0; start + PIECE_CHARS <= message.length && start < MAX_MESSAGE_CHARS; start += STEP_CHARS)
+    if (sent.includes(message.slice(start, start + PIECE_CHARS))) return true;
+  return false;
+}

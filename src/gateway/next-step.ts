@@ -1,7 +1,4 @@
-/**
- * What a call does next, from what has happened: which way, which of its accounts, whether it waits for a slot, and with whose error it
- * gives up. Pure: time comes in as a number, and the accounts that are ready or full come in as outcomes.
- */
+/** What a call does next, from what has happened. Pure: time comes in as a number, accounts that are ready or full as outcomes. */
 import type { Account } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
 import type { Fault } from '../dialects/index.ts';
@@ -9,7 +6,6 @@ import type { NoAccount } from '../providers/pool/index.ts';
 import { FAILOVER, FALLBACK, type FaultKind, faultRow, type TimeoutClass } from '../rules/index.ts';
 import { allAccountsBusy, clientErrorFor, FULL, notSentAgain, type WayUnavailable } from './client-error.ts';
 
-/** The ways of a plan, as far as their order is concerned. */
 export interface WayOrder {
   readonly ways: readonly {
     readonly caller: { readonly group: { readonly id: string }; readonly fallback?: object };
@@ -18,18 +14,15 @@ export interface WayOrder {
   readonly refusal: ApiError | undefined;
 }
 
-/** What one group has used of its attempts, in whichever way and pass. */
 interface GroupAttempts {
   readonly group: string;
   readonly attempts: number;
-  /** Of the first of them. */
   readonly startedAt: number;
 }
 
 export type Outcome =
   /** The request is ready for the accounts of the way: at first, and again for each round of a reply. */
   | { readonly kind: 'opened'; readonly accounts: readonly Account[]; readonly operation: TimeoutClass }
-  /** The process makes no further attempts at the moment. */
   | { readonly kind: 'no retry' }
   | { readonly kind: 'leased'; readonly accountId: string }
   /** Only accounts that are ready were wanted. */
@@ -38,7 +31,6 @@ export type Outcome =
   | { readonly kind: 'no slot' }
   /** `isPartial`: a part of the request was rejected, and the same account gets the rest. `isOnce`: nobody else may get the request. */
   | { readonly kind: 'fault'; readonly fault: Fault; readonly isPartial: boolean; readonly isOnce: boolean }
-  /** The way is over, and the client has received nothing. */
   | { readonly kind: 'over'; readonly error: WayUnavailable }
   | { readonly kind: 'served' };
 
@@ -62,7 +54,6 @@ export type Step =
 export interface CallProgress {
   readonly order: WayOrder;
   readonly step: Step;
-  /** The way of the moment. */
   readonly at: number;
   /** Only accounts that are not cooling down are tried; the second pass tries the others too. */
   readonly isFirstPass: boolean;
@@ -76,9 +67,7 @@ export interface CallProgress {
   readonly tried: readonly string[];
   /** The account that gets the rest of a request of which its provider rejected a part. */
   readonly again: string | undefined;
-  /** A call waits once in a way. */
   readonly hasWaited: boolean;
-  /** The newest fault of the way, and the error for a client that gets no other. */
   readonly fault: FaultKind | undefined;
   readonly last: ApiError | undefined;
 }
@@ -133,10 +122,8 @@ export function next(now: CallProgress, outcome: Outcome, ms: number): CallProgr
   }
 }
 
-/** Other accounts can take the call: none is tried that is cooling down. */
 export const onlyReady = ({ isFirstPass, order }: CallProgress): boolean => isFirstPass && order.ways.length > 1;
 
-/** Lines of other groups can take the call after this way. */
 export const hasFallback = ({ order: { ways }, at }: CallProgress): boolean =>
   at + 1 < ways.length && ways.at(-1)?.caller.fallback !== undefined;
 
@@ -153,7 +140,6 @@ const groupOf = ({ order, at }: CallProgress): string => order.ways[at]?.caller.
 const untried = ({ accounts, tried }: CallProgress): readonly Account[] =>
   tried.length === 0 ? accounts : accounts.filter(({ id }) => !tried.includes(id));
 
-/** Of the group of the moment. */
 function attemptsIn(now: CallProgress, ms: number): GroupAttempts {
   const group = groupOf(now);
   return now.groups.find((one) => one.group === group) ?? { group, attempts: 0, startedAt: ms };
@@ -185,7 +171,6 @@ function attempt(now: CallProgress, isRetry = false): CallProgress {
   return { ...now, step: { kind: 'attempt', accounts: untried(now), isRetry } };
 }
 
-/** A further attempt in a group, within its attempts and time and those of the call. */
 function retry(now: CallProgress, ms: number): CallProgress {
   const { attempts, startedAt } = attemptsIn(now, ms);
   const isInTime = ms - startedAt <= FAILOVER.withinMs[now.operation];

@@ -1,17 +1,7 @@
-/**
- * The plan of a call: every way to serve it, in the order in which they are tried, and those that are left out with the reason. Pure: it
- * knows the request and the configuration, not what works at the moment.
- */
+/** The plan of a call: every way to serve it, in order, and those left out with the reason. Pure: it knows nothing of what works at the moment. */
 import type { Account, Catalog, Group, Model } from '../catalog/index.ts';
 import type { ApiError } from '../core/index.ts';
-import {
-  type CellWay,
-  fallbackCell,
-  type InferenceOperation,
-  inferenceRow,
-  mayFallBack,
-  waysOfCell,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import type { Caller } from './caller.ts';
 import { type NamedModel, type OtherModel, resolveModel, resolveOthers } from './models/resolve.ts';
 import type { HeldResponse } from './stored/held-response.ts';
@@ -22,16 +12,12 @@ export type Way = Channel & {
   readonly caller: Caller;
   /** As the group prices it; undefined for requests about a stored response. */
   readonly model: Model | undefined;
-  /** The account that holds what the request names. */
   readonly boundTo?: string | undefined;
-  /** Models that a native request names beside its own. */
   readonly others?: readonly OtherModel[] | undefined;
 };
 
-/** What a group has for an operation, whatever the request. */
-type Channel = CellWay & { readonly accounts: readonly Account[] };
+type Channel = rules.CellWay & { readonly accounts: readonly Account[] };
 
-/** Objects of a provider account that a request names. */
 export interface NamedObjects {
   /** Holds all of them. Without it, only accounts with the feature `objects` take the request. */
   readonly accountId?: string | undefined;
@@ -40,21 +26,17 @@ export interface NamedObjects {
   readonly isFinal: boolean;
 }
 
-/** What the plan needs of a request. */
 export interface PlannedRequest {
-  readonly operation: InferenceOperation;
+  readonly operation: rules.InferenceOperation;
   /** As the request names it; ignored for requests about a stored response. */
   readonly model: unknown;
-  /** The caller keeps it in its own group. */
   readonly refusesFallback?: boolean;
   /** Another provider has not what it names, or would make it again. */
   readonly isBound?: boolean;
   readonly held?: HeldResponse | undefined;
   /** It carries a summary of this gateway, which only a conversion can read. */
   readonly holdsOwnSummary?: boolean;
-  /** The model can be one of them. */
   readonly objectsOf?: ((model: Model) => NamedObjects | undefined) | undefined;
-  /** Models beside its own. */
   readonly named?: readonly NamedModel[] | undefined;
 }
 
@@ -67,8 +49,7 @@ export type UnusedReason = 'style' | 'count' | 'accounts' | 'elsewhere' | 'reque
 
 export interface UnusedWay {
   readonly group: Group;
-  /** Undefined where the group has none for the operation. */
-  readonly way?: CellWay;
+  readonly way?: rules.CellWay;
   readonly because: UnusedReason;
   /** For a client whose request nothing else serves. */
   readonly error?: ApiError;
@@ -85,12 +66,12 @@ export interface Plan {
 /** Throws when the caller cannot use the model, or no way could serve what the request names. */
 export function plan(request: PlannedRequest, caller: Caller, catalog: Catalog): Plan {
   const { operation } = request;
-  const isAboutStored = inferenceRow(operation).reader === 'stored';
+  const isAboutStored = rules.inferenceRow(operation).reader === 'stored';
   const model = isAboutStored ? undefined : resolveModel(catalog, caller, request.model);
   const own = planGroup(request, caller, catalog, model);
   const isBound = request.isBound || request.held !== undefined || (model && request.objectsOf?.(model)) !== undefined;
   const goesOn = !isBound || own.leftOut.some(({ because }) => because === 'elsewhere');
-  if (!model || !goesOn || request.refusesFallback || !mayFallBack(operation) || model.line.fallback.length === 0)
+  if (!model || !goesOn || request.refusesFallback || !rules.mayFallBack(operation) || model.line.fallback.length === 0)
     return own;
   const others = catalog.fallbackLines(model).map(({ group, model: line }) => {
     const fallback = { line: `${group.id}/${line.name}`, model: { ...line, name: model.name } };
@@ -141,7 +122,6 @@ type Place =
   | Pick<Way, 'accounts' | 'boundTo'>
   | { readonly because: 'elsewhere' | 'request'; readonly error: ApiError };
 
-/** The accounts of a channel that have what the request names. `group`: all accounts of it. */
 function placeOf(
   { held, objectsOf }: References,
   { isNative, accounts }: Channel,
@@ -176,7 +156,7 @@ interface GroupChannels {
 const CHANNELS = new WeakMap<Catalog, Map<string, GroupChannels>>();
 
 /** Each account serves in the best dialect that it speaks. A group without any account keeps the first channel, which says so. */
-export function channelsOf(catalog: Catalog, caller: Caller, operation: InferenceOperation): GroupChannels {
+export function channelsOf(catalog: Catalog, caller: Caller, operation: rules.InferenceOperation): GroupChannels {
   const id = `${operation} ${caller.fallback ? 'of line' : 'of key'} ${caller.group.id}`;
   const known = CHANNELS.get(catalog)?.get(id);
   if (known) return known;
@@ -185,14 +165,18 @@ export function channelsOf(catalog: Catalog, caller: Caller, operation: Inferenc
   return found;
 }
 
-function findChannels(catalog: Catalog, { group, fallback }: Caller, operation: InferenceOperation): GroupChannels {
-  const row = inferenceRow(operation);
-  const cell = fallback ? fallbackCell(operation, group.style) : row.groups[group.style];
+function findChannels(
+  catalog: Catalog,
+  { group, fallback }: Caller,
+  operation: rules.InferenceOperation,
+): GroupChannels {
+  const row = rules.inferenceRow(operation);
+  const cell = fallback ? rules.fallbackCell(operation, group.style) : row.groups[group.style];
   if (!cell || cell.kind === 'refuse' || cell.kind === 'own')
     return { channels: [], leftOut: [{ group, because: 'style' }] };
   const used = new Set<Account>();
   const isCount = 'converts' in row && row.converts === 'count';
-  const inCell = waysOfCell(cell);
+  const inCell = rules.waysOfCell(cell);
   const counted = isCount ? inCell.filter(({ isNative }) => !isNative) : [];
   const all = inCell
     .filter((way) => !counted.includes(way))
@@ -206,7 +190,7 @@ function findChannels(catalog: Catalog, { group, fallback }: Caller, operation: 
     });
   const channels = used.size > 0 ? all.filter(({ accounts }) => accounts.length > 0) : all.slice(0, 1);
   const idle = all.filter((channel) => !channels.includes(channel));
-  const leftOut = (way: CellWay, because: UnusedReason): UnusedWay => ({ group, way, because });
+  const leftOut = (way: rules.CellWay, because: UnusedReason): UnusedWay => ({ group, way, because });
   return {
     channels,
     leftOut: [...idle.map((way) => leftOut(way, 'accounts')), ...counted.map((way) => leftOut(way, 'count'))],

@@ -1,7 +1,4 @@
-/**
- * A real, tiny streamed request to one account, as a check that it works. The operator pays the provider for it, and no user is charged.
- * The probe changes no cooldown; `account-test.ts` lets its outcome count.
- */
+/** A real, tiny streamed request to one account, paid by the operator: as a probe that changes no cooldown, or as a test whose outcome counts. */
 import {
   type Account,
   capabilitiesFor,
@@ -34,16 +31,12 @@ import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from './upstream-requ
 export type ProbeServices = Pick<GatewayServices, 'clock' | 'upstream' | 'catalog'>;
 
 export interface ProbeResult {
-  /** The stream came to its end without an error. */
   readonly ok: boolean;
-  /** HTTP status of the provider; null when there was no response. */
   readonly status: number | null;
-  /** Until the first byte of the body. */
   readonly firstByteMs: number | null;
   readonly totalMs: number;
   /** The provider's own error message without secrets, the code of a network error, or why nothing was sent; null when `ok`. */
   readonly message: string | null;
-  /** The name that the provider got; null when nothing was sent. */
   readonly model: string | null;
   /** What the outcome says about the account; undefined when `ok` or nothing was sent. */
   readonly fault?: AttemptFault | undefined;
@@ -68,7 +61,6 @@ export async function probeAccount(
   return typeof target === 'string' ? { ...NOT_SENT, message: UNTESTABLE[target] } : sendProbe(services, target);
 }
 
-/** Why an account cannot be tested. */
 export type Untestable = 'video' | 'no_text' | 'no_model' | 'no_price' | 'unknown_model';
 const UNTESTABLE: Readonly<Record<Untestable, string>> = {
   video: 'Video accounts are not tested, because a task costs money.',
@@ -101,7 +93,6 @@ export const sendProbe = (services: ProbeServices, target: ProbeTarget): Promise
 
 const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, message: null, model: null };
 
-/** The first dialect of the style that the account has. */
 const dialectOf = (style: rules.Style, { features }: Account): rules.UpstreamDialect | undefined =>
   [...rules.FEATURES[style], 'converse' as const].filter(isDialect).find((name) => features.has(name));
 
@@ -141,7 +132,6 @@ async function matchingName(
   return names.find((name) => SMALL.test(name)) ?? names[0];
 }
 
-/** Models of the group with a fixed name. */
 const textLines = ({ catalog }: Pick<ProbeServices, 'catalog'>, id: string): readonly ModelLine[] =>
   catalog()
     .lines(id)
@@ -286,7 +276,6 @@ class Probe implements UpstreamListener {
     this.#end({ kind, providerCode: code, message: redact(reported, { account: this.#target.account }) }, reported);
   }
 
-  /** Only the first outcome counts. */
   #end(fault: AttemptFault | undefined, message?: string): void {
     this.#result.resolve({
       ok: fault === undefined,
@@ -309,4 +298,24 @@ class Probe implements UpstreamListener {
   #elapsedMs(): number {
     return Math.round((this.#services.clock.elapsed() - this.#startedAt) * 10) / 10;
   }
+}
+
+type Services = Pick<GatewayServices, 'catalog' | 'pool' | 'upstream' | 'clock'>;
+
+export async function testAccount(
+  services: Services,
+  accountId: string,
+  modelName: string | undefined,
+): Promise<ProbeResult | Untestable | 'unknown_account'> {
+  const catalog = services.catalog();
+  const account = catalog.allAccounts().find(({ id }) => id === accountId);
+  const group = account && catalog.group(account.groupId);
+  if (!account || !group) return 'unknown_account';
+  const target = await probeTarget(services, group, account, modelName);
+  if (typeof target === 'string') return target;
+  const lease = services.pool.leaseForTest(account, { model: target.model.upstream, operation: 'reply' });
+  const result = await sendProbe(services, target);
+  const { fault } = result;
+  lease.release(fault && (rules.faultRow(fault.kind).showsMessage ? fault : { ...fault, message: undefined }));
+  return result;
 }

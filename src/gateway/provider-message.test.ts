@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FailedAttempt, providerMessage } from './provider-message.ts';
+import { type FailedAttempt, providerMessage } from './failure-reason.ts';
 
 const ACCOUNT = { credential: 'sk-secret-of-the-account', baseUrl: 'https://api.provider.example/v1' };
 const messageOf = (message: string, more: Partial<FailedAttempt> = {}): string | undefined =>

@@ -1,7 +1,4 @@
-/**
- * Providers that are read on although the client is gone, because only their usage report shows hidden reasoning. Each has a short time for
- * it and may send little more content (`READ_ON_BYTES`), and a server that stops waits for none.
- */
+/** Providers that are read on for a short time although the client is gone: only their usage report shows hidden reasoning. */
 import type { Clock } from '../core/index.ts';
 
 export class ReadOn {
@@ -19,7 +16,6 @@ export class ReadOn {
     return this.#ms === 0;
   }
 
-  /** Calls `giveUp` when the time is over. Returns a function that ends the wait. */
   begin(giveUp: () => void): () => void {
     const end = (): void => {
       cancel();
@@ -34,7 +30,6 @@ export class ReadOn {
     return end;
   }
 
-  /** The server stops. */
   endAll(): void {
     for (const stop of [...this.#open]) stop();
   }

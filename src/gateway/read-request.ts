@@ -1,52 +1,43 @@
-/**
- * A request as it was read: once, before the plan, for all of its ways. What only one kind of way needs, such as the form of the hub, is made
- * when the first of them is tried.
- */
+/** A request as it was read, once, for all of its ways. What only one kind of way needs is made when the first of them is tried. */
 import { type MaybePromise, whenReady } from '../core/index.ts';
 import { type Call, SMALL_BODY_BYTES } from '../platform/web/index.ts';
-import {
-  type BodyUse,
-  type Dialect,
-  FALLBACK_HEADER,
-  type InferenceOperation,
-  inferenceRow,
-  WORKING_COPIES,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import { STORED_MEMBERS } from './billing/body-bounds.ts';
 import type { Caller } from './caller.ts';
 import type { ConvertedServices } from './converted/context.ts';
 import { type HeldElsewhere, type HubRead, readHub } from './converted/read-hub.ts';
+import { type FileServices, readRequestBody } from './files/request-body.ts';
 import type { NativeReadServices, NativeRequest, NativeSource } from './native/native-request.ts';
 import { readNative } from './native/read-request.ts';
 import { holdsOwnSummary } from './native/strip-opaque.ts';
 import { channelsOf, type PlannedRequest } from './plan.ts';
-import { readJsonBody } from './services.ts';
+import { mayHoldOwn } from './request-scan.ts';
 
-export type ReadServices = NativeReadServices & Pick<ConvertedServices, 'opaqueKey'>;
+export type ReadServices = NativeReadServices & Pick<ConvertedServices, 'opaqueKey'> & FileServices;
 
 export interface RequestRead extends PlannedRequest {
-  /** The client's dialect. */
-  readonly from: Dialect;
+  readonly from: rules.Dialect;
   readonly parts: RequestParts;
 }
 
-/** Without a promise when the body is complete and nothing has to be looked up. */
+/** Without a promise when the body is complete and nothing has to be looked up. `known`: what was read to choose the group. */
 export function readRequest(
   services: ReadServices,
   call: Call,
   caller: Caller,
-  operation: InferenceOperation,
+  operation: rules.InferenceOperation,
+  known?: RequestParts,
 ): MaybePromise<RequestRead> {
   const { channels } = channelsOf(services.catalog(), caller, operation);
   const native = channels.find(({ isNative }) => isNative);
-  const row = inferenceRow(operation);
-  const from = 'converts' in row ? row.convertsFrom : (native?.dialect as Dialect);
+  const row = rules.inferenceRow(operation);
+  const from = 'converts' in row ? row.convertsFrom : (native?.dialect as rules.Dialect);
   const use = channels.every(({ isNative }) => isNative) ? 'forwarded' : 'converted';
-  const parts = new RequestParts(services, { call, caller, operation, dialect: from }, use);
+  const parts = known ?? new RequestParts(services, { call, caller, operation, dialect: from }, use);
   const base = {
     operation,
     from,
-    refusesFallback: call.header(FALLBACK_HEADER)?.trim().toLowerCase() === 'none',
+    refusesFallback: call.header(rules.FALLBACK_HEADER)?.trim().toLowerCase() === 'none',
     parts,
   };
   if (!native)
@@ -69,30 +60,33 @@ export function readRequest(
 const isBound = ({ previousId, background }: HubRead['request']['state']): boolean =>
   previousId !== undefined || background === true;
 
-/** The forms of a request, each made once. */
-class RequestParts {
+export class RequestParts {
   readonly #services: ReadServices;
   readonly #source: NativeSource;
-  #use: BodyUse;
+  #use: rules.BodyUse;
   #bytes: Buffer | undefined;
   #native: MaybePromise<NativeRequest> | undefined;
   /** Of the newest group: what was signed for another one is left out. */
-  #hub: { readonly groupId: string; readonly read: Promise<HubRead | HeldElsewhere> } | undefined;
+  #hub: { readonly group: Caller['group']; readonly read: Promise<HubRead | HeldElsewhere> } | undefined;
 
-  constructor(services: ReadServices, source: Omit<NativeSource, 'body'>, use: BodyUse) {
+  constructor(services: ReadServices, source: Omit<NativeSource, 'body'>, use: rules.BodyUse) {
     this.#services = services;
     this.#source = { ...source, body: () => this.body() };
     this.#use = use;
   }
 
-  /** The JSON of the request. */
   body(): MaybePromise<Buffer> {
     if (this.#bytes) return this.#bytes;
-    const { call, operation } = this.#source;
-    return whenReady(readJsonBody(this.#services, call, operation, this.#use), (bytes) => {
+    const { call, caller, operation } = this.#source;
+    return whenReady(readRequestBody(this.#services, { call, caller, operation }, this.#use), (bytes) => {
       this.#bytes = bytes;
       return bytes;
     });
+  }
+
+  /** For those who read the call again. */
+  keepBody(): void {
+    if (this.#bytes) this.#source.call.keepBody(this.#bytes);
   }
 
   /** Only one way is left, which has what it needs. */
@@ -110,16 +104,22 @@ class RequestParts {
   }
 
   hub(caller: Caller): Promise<HubRead | HeldElsewhere> {
-    const groupId = caller.group.id;
-    if (this.#hub?.groupId !== groupId) this.#hub = { groupId, read: this.#decode(caller) };
+    const { group } = caller;
+    if (!this.#hub || !this.#isSameIn(group, this.#hub.group)) this.#hub = { group, read: this.#decode(caller) };
     return this.#hub.read;
+  }
+
+  /** Nothing in the body was signed for a group. */
+  #isSameIn(group: Caller['group'], known: Caller['group']): boolean {
+    if (group.id === known.id) return true;
+    return group.unknownMembers === known.unknownMembers && this.#bytes !== undefined && !mayHoldOwn(this.#bytes);
   }
 
   async #decode(caller: Caller): Promise<HubRead | HeldElsewhere> {
     const { call, operation, dialect: from } = this.#source;
     const bytes = await this.body();
     // A conversion takes more memory than the body was read with. Once: each conversion begins when the one before has ended.
-    const copies = WORKING_COPIES.converted - WORKING_COPIES[this.#use];
+    const copies = rules.WORKING_COPIES.converted - rules.WORKING_COPIES[this.#use];
     if (copies > 0 && bytes.length > SMALL_BODY_BYTES) call.reserveMemory().add(bytes.length * copies);
     this.#use = 'converted';
     return readHub(this.#services, caller, { call, operation, from, bytes });

@@ -6,20 +6,22 @@ import type { Caller } from './caller.ts';
 import { wayError } from './client-error.ts';
 import type { ConvertedServices } from './converted/context.ts';
 import { convertCall } from './converted/convert-call.ts';
+import type { FileServices } from './files/request-body.ts';
 import { forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
 import { placeAgain, plan } from './plan.ts';
-import { readRequest } from './read-request.ts';
+import { type RequestParts, readRequest } from './read-request.ts';
 import { tryWays } from './try-ways.ts';
 
 export async function serveCall(
-  services: NativeServices & ConvertedServices,
+  services: NativeServices & ConvertedServices & FileServices,
   call: Call,
   caller: Caller,
   operation: InferenceOperation,
+  known?: RequestParts,
 ): Promise<void> {
   const catalog = services.catalog();
-  const request = await readRequest(services, call, caller, operation);
+  const request = await readRequest(services, call, caller, operation, known);
   const { from, parts } = request;
   const planned = plan(request, caller, catalog);
   if (planned.ways.length === 1) parts.forgetBody();

@@ -15,9 +15,7 @@ export interface GatewayServices extends AttemptServices {
   readonly clientStreams: ClientStreams;
   readonly store: ResponseStore;
   readonly rejectedOptions: RejectedOptions;
-  /** For work on large bodies. */
   readonly threads: Threads;
-  /** Largest body of a size class, in bytes. */
   readonly bodyLimit: (limit: BodyClass) => number;
 }
 
@@ -32,14 +30,12 @@ export function readJsonBody(
   return readBody(call, bodyLimit(bodyClassOf(operation)), { copies: WORKING_COPIES[use] });
 }
 
-/** Of a job on so many bytes of a call. */
 export const jobOwner = ({ steps }: Call, { key }: Pick<Caller, 'key'>, bytes: number): JobOwner => ({
   key,
   bytes,
   steps,
 });
 
-/** The size class of an operation's body. */
 export function bodyClassOf(operation: InferenceOperation): BodyClass {
   const { body } = inferenceRow(operation);
   return body.content === 'none' ? 'small' : body.limit;

@@ -15,7 +15,6 @@ export interface TriesServices {
 /** Of a call that only the accounts of one group can serve, in one way. */
 const ONE_WAY: WayOrder = { ways: [{ caller: { group: { id: '' } } }], refusal: undefined };
 
-/** The progress of one call, and what it takes from the retries of the process. */
 export class Tries {
   readonly #services: TriesServices;
   #progress: CallProgress;
@@ -38,7 +37,6 @@ export class Tries {
   }
 }
 
-/** Rejects with `WayUnavailable` when this way cannot serve the call. */
 export type ServeWay = (way: Way, tries: Tries) => Promise<void>;
 
 /** Resolves when the client has its response or is gone; rejects with its error. */

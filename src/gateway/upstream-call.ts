@@ -15,14 +15,12 @@ export interface AttemptServices extends TriesServices {
   readonly upstream: UpstreamClient;
   readonly readOn: ReadOn;
   readonly log: Log;
-  /** Keeps what traces say about a response. */
   readonly samplesReplies?: boolean | undefined;
 }
 
 export interface UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity?: Affinity;
-  /** Users take turns when all accounts are full. */
   readonly userId?: string;
   /** `once`: not tried on another account when the first may have accepted it. */
   readonly sends?: 'again' | 'once';
@@ -34,13 +32,10 @@ export interface UpstreamCall {
   readonly tries?: Tries | undefined;
   /** The same call without opaque values, after a provider rejected one of them. Undefined when it has none, or none any more. */
   withoutOpaque?(): UpstreamCall | undefined;
-  /** With a promise where the request is large. */
   build(account: Account): MaybePromise<UpstreamRequest>;
   /** An account gets the request. A client that disconnects from now on pays for what its provider does. */
   onSent(account: Account): void;
-  /** The attempt failed, and costs nothing. */
   onFailed(): void;
-  /** A success status arrived; the handler gets the rest of the response. */
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure, account: Account): Fault;
   /** The request itself is at fault: sends the provider's error to the client, or throws that of the fault, which has no secrets. */
@@ -64,16 +59,10 @@ export interface UpstreamControl {
 }
 
 export interface ResponseHandler {
-  /**
-   * Asked when the client disconnects. True: the content has begun and its usage is not reported, so the handler gets more of the response
-   * for a short time.
-   */
+  /** Asked when the client disconnects. True: content has begun and usage is not reported, so the handler reads on for a short time. */
   readonly readsOn?: boolean;
   /** Returns false to pause the upstream. With `isLast`, `onEnd` follows in the same turn. */
   onData(chunk: Buffer, isLast?: boolean): boolean;
-  /**
-   * The upstream ended, properly or with an error. Returns the fault of the account, if any; a `Fault` object says that the
-   * client has received nothing and another account may be tried.
-   */
+  /** The upstream ended. Returns the fault of the account; a `Fault` says that the client got nothing and another account may be tried. */
   onEnd(error?: TransportError): FaultKind | Fault | undefined;
 }

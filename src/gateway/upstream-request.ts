@@ -1,14 +1,12 @@
 /** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
-import type { Account } from '../catalog/index.ts';
+import type { Account, Group } from '../catalog/index.ts';
 import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../providers/upstream/index.ts';
 import { FALLBACK, type Style, TIMEOUTS, type UpstreamDialect } from '../rules/index.ts';
 
 export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | 'timeouts'> {
   /** Of the provider's own API; that of the account's server follows from its base URL or its cloud. */
   readonly path: string;
-  /** The account's name for the model; absent for requests without one. */
   readonly model?: string;
-  /** Without the credential. */
   readonly headers: readonly string[];
   /** `once`: on an idle connection that the provider is closing, it would stay unknown whether it received the request. */
   readonly sends?: 'again' | 'once';
@@ -27,6 +25,22 @@ export const upstreamRequest = (
   proxy: account.proxy,
   connection: sends === 'once' ? 'new' : 'any',
 });
+
+export function heldRequest(
+  method: 'GET' | 'DELETE',
+  style: Group['style'] | undefined,
+  account: Account,
+  id: string,
+): UpstreamRequest {
+  const isInteraction = style === 'generate-content';
+  return upstreamRequest(isInteraction ? style : 'responses', account, {
+    method,
+    path: `/${isInteraction ? 'v1beta/interactions' : 'v1/responses'}/${encodeURIComponent(id)}`,
+    headers: ['accept-encoding', 'identity'],
+    body: null,
+    timeouts: TIMEOUTS.count,
+  });
+}
 
 export const UPSTREAM_PATHS: Readonly<Record<UpstreamDialect, (model: string, isStream: boolean) => string>> = {
   messages: () => '/v1/messages',

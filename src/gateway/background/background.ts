@@ -1,8 +1,4 @@
-/**
- * Background responses of responses-style groups: the money is held before the request is sent, the response is followed at the provider
- * until it ends, and charged once, also when no client reads it or this process ends.
- * Reasons: docs/adr/0014-background-responses.md
- */
+/** Background responses of responses-style groups: held before they are sent, followed, charged once. Reasons: docs/adr/0014-background-responses.md */
 import { sql } from 'kysely';
 import type { ErasedUser } from '../../access/people/index.ts';
 import { ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
@@ -14,8 +10,7 @@ import type { BackgroundCall, BackgroundStarter } from '../native/native-request
 import { eraseResponses } from './erase-responses.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';
-import type { BackgroundServices } from './services.ts';
-import { inTransaction, releaseRow, settleRow } from './settle.ts';
+import { type BackgroundServices, inTransaction, releaseRow, settleRow } from './settle.ts';
 
 export interface Background extends BackgroundStarter {
   /** Deletes responses of an erased user at their providers. Returns how many were left there. */
@@ -58,9 +53,8 @@ export function createBackground(services: BackgroundServices): Background {
         });
     },
     async checkSoon(responseId) {
-      await sql`update background_responses set next_check_at = now() where response_id = ${responseId} and state = 'running'`.execute(
-        db,
-      );
+      await sql`update background_responses set next_check_at = now() where response_id = ${responseId}
+        and state = 'running'`.execute(db);
     },
   };
 }
@@ -75,7 +69,6 @@ async function isOpen(db: Db, responseId: string, userId: string): Promise<boole
   return row?.state === 'running';
 }
 
-/** The call that creates a background response, until the provider has accepted it or has not. */
 class OpenCall implements BackgroundCall {
   readonly #services: BackgroundServices;
   readonly #reference: string;
@@ -87,9 +80,8 @@ class OpenCall implements BackgroundCall {
     this.#reference = reference;
     const { db, clock, log } = services;
     const renew = () =>
-      sql`update background_responses set next_check_at = ${sendLeaseEnd} where reference = ${reference} and state = 'sending'`.execute(
-        db,
-      );
+      sql`update background_responses set next_check_at = ${sendLeaseEnd} where reference = ${reference}
+        and state = 'sending'`.execute(db);
     const onError = (error: unknown) => log.warn('background.lease_not_renewed', { reference, ...errorFields(error) });
     this.#lease = repeat(renew, { clock, intervalMs: BACKGROUND.renewMs, onError });
   }

@@ -2,14 +2,12 @@
 import { sql } from 'kysely';
 import type { ErasedUser } from '../../access/people/index.ts';
 import { fetchJson } from '../../providers/upstream/index.ts';
-import { TIMEOUTS } from '../../rules/index.ts';
-import { upstreamRequest } from '../upstream-request.ts';
-import type { BackgroundServices } from './services.ts';
+import { heldRequest } from '../upstream-request.ts';
+import type { BackgroundServices } from './settle.ts';
 
 const BATCH = 200;
 const PARALLEL = 4;
 
-/** Returns how many were left at providers. */
 export async function eraseResponses(services: BackgroundServices, user: ErasedUser): Promise<number> {
   // Those that a provider does not delete now must not keep the others waiting.
   const { rows } = await sql<{ id: string; account_id: string }>`
@@ -38,9 +36,7 @@ export async function eraseResponses(services: BackgroundServices, user: ErasedU
 async function deleteUpstream({ catalog, upstream }: BackgroundServices, id: string, accountId: string) {
   const account = catalog().account(accountId);
   if (!account) return 'left';
-  const path = `/v1/responses/${encodeURIComponent(id)}`;
-  const request = { method: 'DELETE', path, headers: ['accept-encoding', 'identity'], body: null } as const;
-  const sent = upstreamRequest('responses', account, { ...request, timeouts: TIMEOUTS.count });
+  const sent = heldRequest('DELETE', catalog().group(account.groupId)?.style, account, id);
   const status = (await fetchJson(upstream, sent))?.status;
   return status === 200 || status === 404 ? 'gone' : 'failed';
 }

@@ -1,14 +1,14 @@
 /** Reads background responses at their providers until they end. Replicas share the work by locked rows. */
+
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { deleteBatch } from '../../platform/db/index.ts';
 import { fetchJson } from '../../providers/upstream/index.ts';
-import { TIMEOUTS } from '../../rules/index.ts';
-import { upstreamRequest } from '../upstream-request.ts';
+import { words } from '../../rules/index.ts';
+import { heldRequest } from '../upstream-request.ts';
 import { failLapsed } from './run-rows.ts';
-import type { BackgroundServices } from './services.ts';
-import { type BackgroundRow, inTransaction, releaseRow, settleResponse } from './settle.ts';
+import { type BackgroundRow, type BackgroundServices, inTransaction, releaseRow, settleResponse } from './settle.ts';
 
 const BATCH = 40;
 /** Reads at a time; a response with images may have many megabytes. */
@@ -17,7 +17,10 @@ const MAX_BYTES = 64 * 2 ** 20;
 /** A response that the provider does not know this often was deleted there. */
 const MAX_MISSES = 3;
 const MAX_AGE_MS = 24 * 3_600_000;
-const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
+const ENDED: ReadonlySet<unknown> = new Set(
+  // The last three are of interactions: the next request continues them.
+  words('completed incomplete failed cancelled requires_action requires_continuation budget_exceeded'),
+);
 
 /** Follows what is due and removes rows that ended long ago. Zero unless more may be due. */
 export async function followDue(services: BackgroundServices): Promise<number> {
@@ -32,7 +35,6 @@ export async function followDue(services: BackgroundServices): Promise<number> {
   return due.length === BATCH ? due.length : 0;
 }
 
-/** Follows one response now. */
 export async function followResponse(services: BackgroundServices, responseId: string): Promise<void> {
   const row = await services.db
     .selectFrom('background_responses')
@@ -60,7 +62,7 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
   const { catalog, clock, log } = services;
   try {
     const account = catalog().account(row.account_id, row.group_id);
-    const result = account && (await read(services, account, row.response_id ?? ''));
+    const result = account && (await readHeld(services, account, row));
     const body = (result?.body ?? {}) as Readonly<Record<string, unknown>>;
     if (result?.status === 200 && ENDED.has(body.status))
       return void (await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body)));
@@ -68,24 +70,17 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
     const isOld = clock.now() - row.created_at.getTime() > MAX_AGE_MS;
     if (isOld || (isMissing && row.misses + 1 >= MAX_MISSES)) return await giveUp(services, row);
     if (isMissing !== row.misses > 0 || isMissing)
-      await sql`update background_responses set misses = ${isMissing ? row.misses + 1 : 0} where reference = ${row.reference}`.execute(
-        services.db,
-      );
+      await sql`update background_responses set misses = ${isMissing ? row.misses + 1 : 0}
+        where reference = ${row.reference}`.execute(services.db);
   } catch (error) {
     log.warn('background.follow_failed', { request: row.request_id, ...errorFields(error) });
   }
 }
 
-const read = ({ upstream }: BackgroundServices, account: Account, id: string) =>
+const readHeld = ({ upstream, catalog }: BackgroundServices, account: Account, row: BackgroundRow) =>
   fetchJson(
     upstream,
-    upstreamRequest('responses', account, {
-      method: 'GET',
-      path: `/v1/responses/${encodeURIComponent(id)}`,
-      headers: ['accept-encoding', 'identity'],
-      body: null,
-      timeouts: TIMEOUTS.count,
-    }),
+    heldRequest('GET', catalog().group(row.group_id)?.style, account, row.response_id ?? ''),
     MAX_BYTES,
   );
 

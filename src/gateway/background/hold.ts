@@ -5,16 +5,12 @@ import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.t
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { Quote } from '../billing/admission.ts';
 import type { BackgroundInput } from '../native/native-request.ts';
-import type { BackgroundServices } from './services.ts';
-import type { OtherOfRow } from './settle.ts';
+import type { BackgroundServices, OtherOfRow } from './settle.ts';
 
 /** The provider has a day to finish; the ledger check reports a hold that is open an hour later. */
 const HOLD_HOURS = 25;
 
-/**
- * Holds the maximum cost, because the response outlives its call, and runs `insert` in the same transaction. Returns the reference of the
- * hold.
- */
+/** Holds the maximum cost, because the response outlives its call, in one transaction with `insert`. Returns the reference. */
 export async function holdMaximum(
   services: BackgroundServices,
   input: BackgroundInput,

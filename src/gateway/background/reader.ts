@@ -1,15 +1,12 @@
-/** Copies the events of a running response to a client, at the pace of the client. */
+/** The newest events of a running response, and their copying to a client, at its pace. Bounded: the oldest events go first. */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
 import type { Call, ClientStream, ClientStreams } from '../../platform/web/index.ts';
-import type { EventLog } from './event-log.ts';
 
 export interface Copied {
   readonly stream: ClientStream;
-  /** Number of the last event that the client has. */
   readonly last: number;
   /** The client has the last event of the response, and its stream has ended. */
   readonly isComplete: boolean;
-  /** The client is gone. */
   isClosed(): boolean;
 }
 
@@ -66,3 +63,62 @@ export async function copyEvents(
 }
 
 const typeOf = (event: string): string | undefined => /^\{"type":"([\w.]+)"/.exec(event)?.[1];
+
+interface Reader {
+  onMore(): void;
+}
+
+export class EventLog {
+  readonly #limit: number;
+  readonly #readers = new Set<Reader>();
+  #events: string[] = [];
+  #first = 0;
+  #bytes = 0;
+  isClosed = false;
+
+  /** `limit`: characters of all events together. */
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  get next(): number {
+    return this.#first + this.#events.length;
+  }
+
+  /** Undefined before the event comes, and after it was removed. */
+  at(number: number): string | undefined {
+    return this.#events[number - this.#first];
+  }
+
+  add(event: string): void {
+    this.#events.push(event);
+    this.#bytes += event.length;
+    // The newest one stays, however large it is: it ends the stream.
+    let removed = 0;
+    for (; this.#bytes > this.#limit && removed < this.#events.length - 1; removed += 1)
+      this.#bytes -= this.#events[removed]?.length ?? 0;
+    if (removed > 0) {
+      // A quarter more than necessary, so that not every event moves all others.
+      const target = this.#limit * 0.75;
+      for (; this.#bytes > target && removed < this.#events.length - 1; removed += 1)
+        this.#bytes -= this.#events[removed]?.length ?? 0;
+      this.#events = this.#events.slice(removed);
+      this.#first += removed;
+    }
+    this.#notify();
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.#notify();
+  }
+
+  read(reader: Reader): () => void {
+    this.#readers.add(reader);
+    return () => void this.#readers.delete(reader);
+  }
+
+  #notify(): void {
+    for (const reader of this.#readers) reader.onMore();
+  }
+}

@@ -1,7 +1,4 @@
-/**
- * Rows of background responses that a process of ours makes. The end of one is a single transaction: charge or release, result, state.
- * The lock on the row makes it happen once, whoever ends it.
- */
+/** Rows of background responses that a process of ours makes. One transaction, under the lock of the row, ends one: charge and result. */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
@@ -10,30 +7,21 @@ import type { BackgroundInput } from '../native/native-request.ts';
 import type { StoredResponse } from '../stored/response-cache.ts';
 import type { StoringContent } from '../stored/turn-text.ts';
 import { holdMaximum } from './hold.ts';
-import type { BackgroundServices } from './services.ts';
-import {
-  type BackgroundCharge,
-  type BackgroundRow,
-  estimated,
-  inTransaction,
-  releaseRow,
-  settleRow,
-} from './settle.ts';
+import * as settling from './settle.ts';
 
 const leaseEnd = sql<Date>`now() + ${BACKGROUND.leaseMs} * interval '1 millisecond'`;
 
 /** Holds the money and stores the response without a result. Returns the reference of the row. */
 export function insertRun(
-  services: BackgroundServices,
+  services: settling.BackgroundServices,
   input: BackgroundInput,
   response: Pick<StoredResponse, 'id' | 'content' | 'previous'>,
 ): Promise<string> {
   const { id: keyId, userId } = input.caller.key;
   return holdMaximum(services, input, async (tx, row) => {
     const { rows } = await sql<{ open: number }>`
-      select count(*)::int as open from background_responses where user_id = ${userId} and state = 'converting'`.execute(
-      tx,
-    );
+      select count(*)::int as open from background_responses where user_id = ${userId}
+      and state = 'converting'`.execute(tx);
     if ((rows[0]?.open ?? 0) >= BACKGROUND.perUser) throw tooManyOfUser();
     await tx
       .insertInto('background_responses')
@@ -52,35 +40,32 @@ const tooManyOfUser = () =>
 
 export interface RunEnd {
   readonly content: StoringContent;
-  /** Undefined for a response that costs nothing. */
-  readonly charged: (BackgroundCharge & { readonly accountId: string }) | undefined;
+  readonly charged: (settling.BackgroundCharge & { readonly accountId: string }) | undefined;
 }
 
 /** False when the response has ended already. */
-export const endRun = (services: BackgroundServices, reference: string, end: RunEnd): Promise<boolean> =>
-  inTransaction(services, { reference, state: 'converting' }, (tx, row) => finish(services, tx, row, end));
+export const endRun = (services: settling.BackgroundServices, reference: string, end: RunEnd): Promise<boolean> =>
+  settling.inTransaction(services, { reference, state: 'converting' }, (tx, row) => finish(services, tx, row, end));
 
 async function finish(
-  services: BackgroundServices,
+  services: settling.BackgroundServices,
   tx: Tx,
-  row: BackgroundRow,
+  row: settling.BackgroundRow,
   { content, charged }: RunEnd,
 ): Promise<void> {
   const { response_id: id, user_id: userId, reference } = row;
   if (id !== null) await services.store.replace(tx, { id, userId, content });
-  if (!charged) return releaseRow(tx, reference);
+  if (!charged) return settling.releaseRow(tx, reference);
   const { usage: reported, accountId, replyModel } = charged;
   // A report that cannot be believed counts as none.
-  const usage = reported.invalid === undefined ? reported : estimated(row, content.response);
-  await settleRow(services, tx, { ...row, account_id: accountId }, { usage, replyModel });
+  const usage = reported.invalid === undefined ? reported : settling.estimated(row, content.response);
+  await settling.settleRow(services, tx, { ...row, account_id: accountId }, { usage, replyModel });
 }
 
-/** Extends the leases of the responses that this process makes. */
 export const renewLeases = (db: Db, references: readonly string[]) =>
   sql`update background_responses set next_check_at = ${leaseEnd}
       where reference = any(${references}::text[]) and state = 'converting'`.execute(db);
 
-/** Those of the responses that somebody cancelled, or that have ended without this process. */
 export async function findStopped(db: Db, references: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ reference: string }>`
     select reference from background_responses
@@ -94,19 +79,18 @@ export const requestCancel = (db: Db, id: string, userId: string) =>
 
 export async function hasEnded(db: Db, id: string, userId: string): Promise<boolean> {
   const { rows } = await sql`
-    select from background_responses where response_id = ${id} and user_id = ${userId} and state = 'converting'`.execute(
-    db,
-  );
+    select from background_responses where response_id = ${id} and user_id = ${userId}
+    and state = 'converting'`.execute(db);
   return rows.length === 0;
 }
 
 const BATCH = 20;
 
 /** Fails responses whose process has ended. They cost nothing. */
-export async function failLapsed(services: BackgroundServices): Promise<void> {
+export async function failLapsed(services: settling.BackgroundServices): Promise<void> {
   const { db, log, store } = services;
   await db.transaction().execute(async (tx) => {
-    const { rows } = await sql<BackgroundRow>`
+    const { rows } = await sql<settling.BackgroundRow>`
       select * from background_responses where state = 'converting' and next_check_at <= now()
       order by next_check_at limit ${BATCH} for update skip locked`.execute(tx);
     for (const row of rows) {

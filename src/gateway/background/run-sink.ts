@@ -2,7 +2,6 @@
 import { ResponseSink } from '../../platform/web/index.ts';
 
 export class RunSink extends ResponseSink {
-  /** Resolves when no event follows. */
   readonly closed: Promise<void>;
   readonly #onEvent: (json: string) => void;
 

@@ -1,7 +1,4 @@
-/**
- * One background response that this process makes: an ordinary streamed call without a client. Its last event waits until the result and
- * the charge are in the database, so that a client that has it can read the response.
- */
+/** One background response of this process: a streamed call without a client. Its last event waits for the result and the charge. */
 import { ApiError, errorFields, toApiError } from '../../core/index.ts';
 import type { HubError, HubRequest } from '../../dialects/index.ts';
 import { type BodyReservation, Call } from '../../platform/web/index.ts';
@@ -11,20 +8,18 @@ import type { CallContext } from '../converted/context.ts';
 import { ConvertedCall } from '../converted/converted-call.ts';
 import { typeOfEnd } from '../stored/events.ts';
 import { type StoredContent, type StoringContent, textOfContent } from '../stored/turn-text.ts';
-import { EventLog } from './event-log.ts';
+import { EventLog } from './reader.ts';
 import { endRun, type RunEnd } from './run-rows.ts';
 import { RunSink } from './run-sink.ts';
-import type { BackgroundServices } from './services.ts';
+import type { BackgroundServices } from './settle.ts';
 
 type Snapshot = StoredContent['response'];
 
 export interface RunOptions {
   readonly services: BackgroundServices;
   readonly context: Omit<CallContext, 'admission'>;
-  /** As providers get it. */
   readonly request: HubRequest;
   readonly reference: string;
-  /** The response while it runs. */
   readonly snapshot: Snapshot;
   readonly memory: BodyReservation;
 }
@@ -86,7 +81,6 @@ export class Run {
     });
   }
 
-  /** Resolves with the error that ended the call, if any. */
   async #converted(context: CallContext, request: HubRequest): Promise<unknown> {
     try {
       await new ConvertedCall(context).run(request);
@@ -172,7 +166,6 @@ const TOO_LARGE: HubError = {
   message: `The response and its input are larger than ${BACKGROUND.storedBytes / 2 ** 20} MiB.`,
 };
 
-/** The same request, with a response that no client reads. */
 function callWithoutClient(call: Call, response: RunSink, clock: BackgroundServices['clock']): Call {
   const { id, operation, errorFormat, params, path, query, address, bodyBudget } = call;
   const { method, url, version, headers, rawHeaders } = call.request;

@@ -1,23 +1,19 @@
-/**
- * The background responses that this process makes, for groups that do not speak the responses dialect: admits them, keeps their leases,
- * and ends those that were cancelled. Reasons: docs/adr/0014-background-responses.md
- */
-import { errorFields, fail, newId, sse, within } from '../../core/index.ts';
+/** The background responses that this process makes, for groups that do not speak the responses dialect. Reasons: docs/adr/0014-background-responses.md */
+import { errorFields, fail, failAt, newId, sse, within } from '../../core/index.ts';
 import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts';
-import { previewHeaders } from '../converted/preview.ts';
+import { previewRequest } from '../converted/round-request.ts';
 import { eventsAfter } from '../stored/events.ts';
 import { responseNotFound } from '../stored/store.ts';
 import { isRunning, type StoredContent, textOfContent } from '../stored/turn-text.ts';
 import { copyEvents } from './reader.ts';
 import { Run } from './run.ts';
 import { findStopped, hasEnded, insertRun, renewLeases, requestCancel } from './run-rows.ts';
-import type { BackgroundServices } from './services.ts';
+import type { BackgroundServices } from './settle.ts';
 
 type Snapshot = StoredContent['response'];
 
-/** A response of the user, read after the event of this number. */
 export interface Followed {
   readonly id: string;
   readonly userId: string;
@@ -31,7 +27,6 @@ const FINISH_LIMIT_MS = 5_000;
 
 export class BackgroundRuns implements BackgroundRunner {
   readonly #services: BackgroundServices;
-  /** By the id of the response. */
   readonly #runs = new Map<string, Run>();
   #starting = 0;
   #isStopped = false;
@@ -59,8 +54,8 @@ export class BackgroundRuns implements BackgroundRunner {
     const context = { ...given, replyContext: { ...given.replyContext, responseId: id } };
     const streamed = { ...request, stream: true };
     // Throws what no account of the group could be sent, before anything is held.
-    const headers = await previewHeaders(context, streamed);
-    const snapshot = firstSnapshot(context);
+    const { headers, omittedTools } = await previewRequest(context, streamed);
+    const snapshot = firstSnapshot(context, omittedTools);
     const content = { input, response: snapshot };
     const bytes = textOfContent(content).length + (previous?.bytes ?? 0);
     if (bytes > BACKGROUND.inputBytes) throw tooLarge();
@@ -157,7 +152,6 @@ export class BackgroundRuns implements BackgroundRunner {
     this.#services.clock.after(BACKGROUND.watchMs, () => void this.#watch());
   }
 
-  /** Runs while there are responses. */
   async #watch(): Promise<void> {
     const { db, clock, log } = this.#services;
     const runs = new Map([...this.#runs.values()].map((run) => [run.reference, run]));
@@ -191,20 +185,20 @@ export class BackgroundRuns implements BackgroundRunner {
 /** Short at first: most waits end within a second. */
 const pollMs = (waitedMs: number): number => Math.min(BACKGROUND.pollMs, 20 + waitedMs / 4);
 
-/** The response object before anything of it exists. */
-function firstSnapshot({ pair, replyContext }: BackgroundStart['context']): Snapshot {
+function firstSnapshot({ pair, replyContext }: BackgroundStart['context'], omittedTools: readonly number[]): Snapshot {
   const { requestId: id, model } = replyContext;
-  const [created = '{}'] = pair.client.openEncoder(replyContext).pushEvents?.({ kind: 'start', id, model }) ?? [];
+  const encoder = pair.client.openEncoder({ ...replyContext, omittedTools });
+  const [created = '{}'] = encoder.pushEvents?.({ kind: 'start', id, model }) ?? [];
   return (JSON.parse(created) as { response: Snapshot }).response;
 }
 
-const notPossible = (why: string) => fail('unsupported_parameter', `background: ${why}`, { param: 'background' });
+const notPossible = (why: string) => failAt('unsupported_parameter', 'background', why);
 
 const tooLarge = () =>
-  fail(
+  failAt(
     'request_too_large',
-    `input: with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
-    { param: 'input' },
+    'input',
+    `with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
   );
 
 const notCancellable = () =>

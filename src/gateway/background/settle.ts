@@ -3,38 +3,26 @@ import { sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
 import { estimateTokens } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
-import {
-  costOf,
-  createUsageRecord,
-  newRecordId,
-  parseRates,
-  recordUsage,
-  release,
-  settle,
-} from '../../ledger/index.ts';
-import type { Row, Tx } from '../../platform/db/index.ts';
+import * as ledger from '../../ledger/index.ts';
+import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type ModelNames, type PricedModel, pricedUsage } from '../billing/other-models.ts';
 import { chargedUsage } from '../billing/usage.ts';
-import { wholeText } from '../billing/visible-text.ts';
+import { cutText, wholeText } from '../billing/visible-text.ts';
 import { usageOfResponse } from '../native/searches.ts';
+import type { GatewayServices } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
-import type { BackgroundServices } from './services.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A model that the request names beside its own. */
 export interface OtherOfRow {
   readonly path: string;
   readonly tool?: string | undefined;
   readonly name: string;
-  /** Empty for a free model. */
   readonly price: string;
 }
 
-/** What a response is charged by. */
 export interface BackgroundCharge {
   readonly usage: HubUsage;
-  /** The model that it names. */
   readonly replyModel?: unknown;
 }
 
@@ -61,9 +49,8 @@ export const inTransaction = (
     return row !== undefined;
   });
 
-/** It costs nothing. */
 export async function releaseRow(tx: Tx, reference: string): Promise<void> {
-  await release(tx, reference);
+  await ledger.release(tx, reference);
   await endRow(tx, reference, 'released');
 }
 
@@ -101,11 +88,11 @@ export async function settleRow(
   const call = { ...(await modelsOf(tx, row, catalog())), multipliers };
   const account = catalog().account(row.account_id, row.group_id);
   const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
-  const { nanos: cost } = costOf(usage, rates, multipliers, ratesOf);
+  const { nanos: cost } = ledger.costOf(usage, rates, multipliers, ratesOf);
   // As in `Admission.settle`: an estimate never exceeds the hold.
   const held = usage.estimated ? await heldFor(tx, row.reference) : undefined;
   const nanos = held !== undefined && cost > held ? held : cost;
-  const { settled, excess } = await settle(tx, row.reference, {
+  const { settled, excess } = await ledger.settle(tx, row.reference, {
     nanos,
     reason: `background response ${row.response_id ?? row.request_id}`,
     priceId,
@@ -113,15 +100,15 @@ export async function settleRow(
   if (!settled) return;
   if (excess > 0n)
     log.warn('background.above_hold', { request: row.request_id, user: row.user_id, excess: String(excess) });
-  const record = createUsageRecord({
-    id: newRecordId(),
+  const record = ledger.createUsageRecord({
+    id: ledger.newRecordId(),
     at: clock.now(),
     userId: row.user_id,
     keyId: row.key_id,
     groupId: row.group_id,
     accountId: row.account_id ?? '',
     model: row.model,
-    operation: 'responses.create',
+    operation: operationOf(row, catalog()),
     usage,
     images: 0,
     nanos,
@@ -129,24 +116,31 @@ export async function settleRow(
     estimated: usage.estimated === true,
     requestId: row.request_id,
   });
-  await recordUsage(tx, [record]);
+  await ledger.recordUsage(tx, [record]);
   await endRow(tx, row.reference, 'settled');
 }
+
+/** The gateway makes responses itself on groups of other styles. */
+const operationOf = (row: BackgroundRow, catalog: Catalog) =>
+  row.state !== 'converting' && catalog.group(row.group_id)?.style === 'generate-content'
+    ? 'interactions.create'
+    : 'responses.create';
 
 async function heldFor(tx: Tx, reference: string): Promise<bigint | undefined> {
   const hold = await tx.selectFrom('holds').select('nanos').where('reference', '=', reference).executeTakeFirst();
   return hold?.nanos;
 }
 
-/** Undefined without a usable report. */
 function usageOf(response: Json): HubUsage | undefined {
   const usage = usageOfResponse(response);
   return usage?.estimated || usage?.invalid !== undefined ? undefined : usage;
 }
 
-/** The report, and an estimate of what it lacks. */
 export function estimated(row: BackgroundRow, response: Json, reported?: HubUsage): HubUsage {
-  const output = (): number => estimateTokens(wholeText('responses', response));
+  const output = (): number =>
+    estimateTokens(
+      Array.isArray(response.steps) ? cutText(JSON.stringify(response.steps)) : wholeText('responses', response),
+    );
   return chargedUsage(reported, { input: () => Number(row.input_tokens), output }, true);
 }
 
@@ -161,7 +155,10 @@ async function userMultiplier(tx: Tx, userId: string): Promise<bigint> {
 /** The models of the request, with the prices that it was admitted at. Names upstream are those of today. */
 async function modelsOf(tx: Tx, row: BackgroundRow, catalog: Catalog) {
   const namesOf = (name: string): ModelNames => catalog.resolve(row.group_id, name) ?? { name, upstream: name };
-  const pricedAt = async (priceId: bigint | null) => ({ priceId, rates: parseRates(await readRates(tx, priceId)) });
+  const pricedAt = async (priceId: bigint | null) => ({
+    priceId,
+    rates: ledger.parseRates(await readRates(tx, priceId)),
+  });
   const others: PricedModel[] = [];
   for (const { name, price, ...one } of row.others as readonly OtherOfRow[])
     others.push({ ...one, model: namesOf(name), ...(await pricedAt(price === '' ? null : BigInt(price))) });
@@ -173,4 +170,8 @@ async function readRates(tx: Tx, priceId: bigint | null): Promise<unknown> {
   if (priceId === null) return {};
   const price = await tx.selectFrom('prices').select('rates').where('id', '=', priceId).executeTakeFirst();
   return price?.rates ?? {};
+}
+
+export interface BackgroundServices extends Pick<GatewayServices, 'catalog' | 'upstream' | 'clock' | 'log' | 'store'> {
+  readonly db: Db;
 }

@@ -1,32 +1,8 @@
-/**
- * Billing on the path of a request: admitted against the balance before anything is sent, charged once by the usage that the
- * provider reported. Makes no database write; src/ledger brings the usage record to the database later.
- * Reasons: docs/adr/0013-charges.md
- */
+/** Billing on the path of a request, without a database write: admitted before anything is sent, charged once. Reasons: docs/adr/0013-charges.md */
 import { type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
-import {
-  type ApiError,
-  type Clock,
-  fail,
-  failAt,
-  formatNanos,
-  type MaybePromise,
-  type Nanos,
-  whenReady,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
-import {
-  costOf,
-  crashPoint,
-  crashPointAfter,
-  createUsageRecord,
-  type Metering,
-  maxCostOf,
-  newRecordId,
-  parseRates,
-  type Rates,
-  type Reservation,
-} from '../../ledger/index.ts';
+import * as ledger from '../../ledger/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { Limiter, Pool } from '../../providers/pool/index.ts';
 import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
@@ -35,15 +11,12 @@ import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
 import { maxOfAll, type PricedModel, pricedUsage, type ReplySource, type ServingAccount } from './other-models.ts';
 
-/** What a request costs at most, and by which price. */
 export interface Quote {
-  readonly maxCost: Nanos;
-  readonly rates: Rates;
+  readonly maxCost: core.Nanos;
+  readonly rates: ledger.Rates;
   readonly tier: ChosenTier | undefined;
   readonly multipliers: readonly bigint[];
-  /** Null for a free model. */
   readonly priceId: bigint | null;
-  /** Of models that the request names beside its own. */
   readonly others: readonly PricedModel[];
 }
 
@@ -57,45 +30,41 @@ export interface SettledBy extends ReplySource {
 export interface Admission {
   /** Charges the usage. `reported` is the part of an estimated one that the provider reported. */
   settle(usage: HubUsage, from: SettledBy): void;
-  /** Gives back what was reserved, without a charge. */
   release(): void;
-  /**
-   * Resolves once the usage record is on disk. Also resolves if the write fails: the response is already paid for and must
-   * still be delivered.
-   */
+  /** Resolves once the usage record is on disk, or could not be written: the response is paid for and must still be delivered. */
   flushed(): Promise<void>;
 }
 
 const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
 
 export interface BillingServices {
-  readonly metering: Metering;
+  readonly metering: ledger.Metering;
   readonly limiter: Limiter;
   readonly pool: Pool;
-  readonly clock: Clock;
+  readonly clock: core.Clock;
 }
 
 export class Billing {
   readonly #services: BillingServices;
-  readonly #rates = new Map<bigint, Rates>();
+  readonly #rates = new Map<bigint, ledger.Rates>();
 
   constructor(services: BillingServices) {
     this.#services = services;
   }
 
   /** Without a promise when the wallet lease at hand covers the call. Throws or rejects as `Metering.admit` does. */
-  admit(call: Call, caller: Caller, facts: CallFacts): MaybePromise<Admission> {
+  admit(call: Call, caller: Caller, facts: CallFacts): core.MaybePromise<Admission> {
     if (inferenceRow(facts.operation).billing === 'free') return FREE_ADMISSION;
-    crashPoint('call.admitting');
+    ledger.crashPoint('call.admitting');
     const services = this.#services;
     const { key } = caller;
     const quote = this.quote(caller, facts);
     const reserved = this.advised(caller, facts, () => services.metering.admit(key.userId, quote.maxCost, key));
-    const open = (reservation: Reservation): Admission => {
-      crashPoint('call.admitted');
+    const open = (reservation: ledger.Reservation): Admission => {
+      ledger.crashPoint('call.admitted');
       return new ReservedAdmission({ call, caller, facts, reservation, quote, services });
     };
-    return whenReady(reserved, open);
+    return core.whenReady(reserved, open);
   }
 
   /** The price of a request and the most that it can cost. Throws when the model, or the tier that the request chooses, has none. */
@@ -104,39 +73,38 @@ export class Billing {
   }
 
   /** Runs an admission. Where the balance is short, its rejection says what would be admitted. */
-  advised<R extends MaybePromise<unknown>>(caller: Caller, facts: CallFacts, admit: () => R): R {
+  advised<R extends core.MaybePromise<unknown>>(caller: Caller, facts: CallFacts, admit: () => R): R {
     return withAdvice(admit, (changed) => this.quote(caller, changed).maxCost, facts);
   }
 
   /** Throws or rejects when the amount does not fit the spend limits of the key and its user. */
-  checkSpend({ key }: Caller, nanos: Nanos): MaybePromise<void> {
+  checkSpend({ key }: Caller, nanos: core.Nanos): core.MaybePromise<void> {
     return this.#services.metering.checkSpend(key, nanos);
   }
 
-  #ratesOf(priceId: bigint, stored: unknown): Rates {
+  #ratesOf(priceId: bigint, stored: unknown): ledger.Rates {
     let rates = this.#rates.get(priceId);
     if (!rates) {
-      rates = parseRates(stored);
+      rates = ledger.parseRates(stored);
       this.#rates.set(priceId, rates);
     }
     return rates;
   }
 }
 
-/** The same request, read by another model. */
 const factsFor = ({ maxOutput, otherOutput = 0, ...facts }: CallFacts, model: Model): CallFacts => ({
   ...facts,
   model,
   maxOutput: maxOutput && Math.max(maxOutput, otherOutput),
 });
 
-const larger = (a: Nanos, b: Nanos): Nanos => (a > b ? a : b);
+const larger = (a: core.Nanos, b: core.Nanos): core.Nanos => (a > b ? a : b);
 
 /** An operator may prefer a clear refusal to a large reservation. */
 function rejectUnknown({ unknownMembers }: Caller['group'], { unknown, dropped }: CallFacts): void {
   const path = unknown ?? dropped;
   if (path === undefined || unknownMembers !== 'reject') return;
-  throw failAt(
+  throw core.failAt(
     'unsupported_parameter',
     path,
     'this gateway does not know it, and cannot tell what it costs; leave it out.',
@@ -148,7 +116,7 @@ export function quoteCall(
   { key, group }: Caller,
   facts: CallFacts,
   now: number,
-  ratesOf: (price: PriceRow) => Rates = ({ rates }) => parseRates(rates),
+  ratesOf: (price: PriceRow) => ledger.Rates = ({ rates }) => ledger.parseRates(rates),
 ): Quote {
   rejectUnknown(group, facts);
   const priceOf = (model: Model, param: string): Pick<PricedModel, 'rates' | 'priceId'> => {
@@ -163,37 +131,33 @@ export function quoteCall(
   const ofTier = (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates;
   // What is not known may choose a tier too.
   const reachable = facts.unknown === undefined ? [ofTier] : [ofTier, ...(rates.tiers?.values() ?? [])];
-  const maxCost = reachable.reduce((most, one) => larger(most, maxCostOf(counts, one, multipliers)), 0n);
+  const maxCost = reachable.reduce((most, one) => larger(most, ledger.maxCostOf(counts, one, multipliers)), 0n);
   const others = (facts.others ?? []).map((one) => ({ ...one, ...priceOf(one.model, one.path) }));
   const costs = others.map((one) => ({
     path: one.path,
-    nanos: maxCostOf(requestFacts(group, factsFor(facts, one.model)), one.rates, multipliers),
+    nanos: ledger.maxCostOf(requestFacts(group, factsFor(facts, one.model)), one.rates, multipliers),
   }));
   return { maxCost: maxOfAll(maxCost, costs), rates, tier, multipliers, priceId, others };
 }
 
 /** The model has no price, or only an announced one. Serving it would give it away. */
-const modelNotPriced = ({ name }: Model, param: string): ApiError =>
-  failAt('model_not_priced', param, `"${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`);
+const modelNotPriced = ({ name }: Model, param: string): core.ApiError =>
+  core.failAt('model_not_priced', param, `"${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`);
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
-function chosenTier({ tiers = [], model }: CallFacts, rates: Rates): ChosenTier | undefined {
+function chosenTier({ tiers = [], model }: CallFacts, rates: ledger.Rates): ChosenTier | undefined {
   const [first, second] = tiers;
   const unpriced = tiers.find(({ tier }) => tier === undefined || !rates.tiers?.has(tier));
   if (unpriced)
-    throw fail(
+    throw core.failAt(
       'unsupported_parameter',
-      `${unpriced.field}: this tier has no price for "${model.name.slice(0, 100)}"; leave the field out, or use the standard tier.`,
-      { param: unpriced.field },
+      unpriced.field,
+      `this tier has no price for "${model.name.slice(0, 100)}"; leave the field out, or use the standard tier.`,
     );
-  if (second)
-    throw fail(
-      'unsupported_parameter',
-      `${second.field}: ${first?.field} chooses a tier already; leave one of them out.`,
-      {
-        param: second.field,
-      },
-    );
+  if (second) {
+    const text = `${first?.field} chooses a tier already; leave one of them out.`;
+    throw core.failAt('unsupported_parameter', second.field, text);
+  }
   return first;
 }
 
@@ -205,7 +169,7 @@ interface ReservedCall {
   readonly call: Call;
   readonly caller: Caller;
   readonly facts: CallFacts;
-  readonly reservation: Reservation;
+  readonly reservation: ledger.Reservation;
   readonly quote: Quote;
   readonly services: BillingServices;
 }
@@ -231,12 +195,12 @@ class ReservedAdmission implements Admission {
     const estimated = given.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
     services.pool.usage.count(accountId, usage.input + usage.output);
-    const cost = usage.invalid === undefined ? costOf(usage, rates, multipliers, ratesOf).nanos : 0n;
+    const cost = usage.invalid === undefined ? ledger.costOf(usage, rates, multipliers, ratesOf).nanos : 0n;
     const nanos = estimated && cost > quote.maxCost ? this.#mostFor(reported) : cost;
-    call.addLogFields({ cost: formatNanos(nanos), ...(estimated && { estimated }) });
+    call.addLogFields({ cost: core.formatNanos(nanos), ...(estimated && { estimated }) });
     call.trace.charge = { usage, nanos, priceId, estimated, accountId, multipliersPpm: multipliers };
-    const record = createUsageRecord({
-      id: newRecordId(),
+    const record = ledger.createUsageRecord({
+      id: ledger.newRecordId(),
       at: services.clock.now(),
       userId: key.userId,
       keyId: key.id,
@@ -255,9 +219,9 @@ class ReservedAdmission implements Admission {
   }
 
   /** What is reported is charged in full, but nothing is guessed beyond what was reserved. */
-  #mostFor(reported: HubUsage | undefined): Nanos {
+  #mostFor(reported: HubUsage | undefined): core.Nanos {
     const { maxCost, rates, multipliers, tier } = this.#reserved.quote;
-    const cost = reported ? costOf(withTier(reported, tier), rates, multipliers).nanos : 0n;
+    const cost = reported ? ledger.costOf(withTier(reported, tier), rates, multipliers).nanos : 0n;
     return cost > maxCost ? cost : maxCost;
   }
 
@@ -268,6 +232,6 @@ class ReservedAdmission implements Admission {
   }
 
   flushed(): Promise<void> {
-    return crashPointAfter(this.#reserved.services.metering.whenWrittenOrFailed(), 'call.written');
+    return ledger.crashPointAfter(this.#reserved.services.metering.whenWrittenOrFailed(), 'call.written');
   }
 }

@@ -1,7 +1,4 @@
-/**
- * What to tell a caller whose balance does not cover the maximum cost of a request: which members make it so, and the values with which it
- * would be admitted.
- */
+/** Advice for a caller whose balance does not cover the maximum cost: the members that cause it, and values that would be admitted. */
 import { formatNanos, type MaybePromise, type Nanos } from '../../core/index.ts';
 import { InsufficientBalance } from '../../ledger/index.ts';
 import { assumedOutput, type CallFacts } from './call-facts.ts';
@@ -11,7 +8,6 @@ import { toolLevers } from './tool-bounds.ts';
 
 type MaxCost = (facts: CallFacts) => Nanos;
 
-/** Runs an admission and adds advice to its rejection. */
 export function withAdvice<R extends MaybePromise<unknown>>(admit: () => R, maxCost: MaxCost, facts: CallFacts): R {
   const advise = (error: unknown): never => {
     throw error instanceof InsufficientBalance ? advised(error, maxCost, facts) : error;
@@ -79,7 +75,6 @@ const withLever = (facts: CallFacts, lever: AnyLever, value: number): CallFacts 
   bodyBytes: facts.bodyBytes + MEMBER_BYTES,
 });
 
-/** The largest whole value that fits; the smallest one does. */
 function largest({ min, value }: AnyLever, fits: (value: number) => boolean): number {
   let [low, high] = [Math.ceil(min), Math.ceil(value)];
   while (low + 1 < high) {

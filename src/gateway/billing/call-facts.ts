@@ -1,17 +1,7 @@
 /** What is known of a request before it is sent, and the counts by which its maximum cost is computed. */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import type { RequestFacts } from '../../ledger/index.ts';
-import {
-  type ChosenTier,
-  DEFAULT_CONTEXT,
-  DEFAULT_MAX_OUTPUT,
-  DEFAULT_TOOL_USES,
-  IMAGE_PRESETS,
-  type InferenceOperation,
-  imageTokens,
-  inferenceRow,
-  SEARCHING_MODEL,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import type { OtherModel } from '../models/resolve.ts';
 import type { OutputBounds } from './output-bounds.ts';
@@ -20,16 +10,13 @@ import type { ToolBounds, ToolUses } from './tool-bounds.ts';
 
 /** The most that a request makes a provider read and write. */
 export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Partial<OutputBounds>, Partial<ToolBounds> {
-  readonly operation: InferenceOperation;
+  readonly operation: rules.InferenceOperation;
   readonly model: Model;
-  /** Bytes that the model reads as text. */
   readonly bodyBytes: number;
-  /** Other input tokens, such as those of stored turns. */
   readonly moreInput?: number | undefined;
   readonly images?: ImageCount | undefined;
   /** Service tiers other than the standard one that the request chooses. */
-  readonly tiers?: readonly ChosenTier[] | undefined;
-  /** Models that the request names beside its own. */
+  readonly tiers?: readonly rules.ChosenTier[] | undefined;
   readonly others?: readonly OtherModel[] | undefined;
   /** A member that no table knows (ADR 21). The request counts as the most that its model can cost. */
   readonly unknown?: string | undefined;
@@ -37,7 +24,6 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
   readonly dropped?: string | undefined;
   /** Further passes over the input, such as for a summary of it. */
   readonly rereads?: number | undefined;
-  /** The tools that the members of the request can limit. */
   readonly toolUses?: ToolUses | undefined;
 }
 
@@ -56,53 +42,50 @@ export const byKind = ({ kind, count }: ImageCount): Record<string, number> => (
 const withSearches = (facts: CallFacts): CallFacts => ({
   ...facts,
   toolInput: Number.POSITIVE_INFINITY,
-  maxSearches: (facts.maxSearches ?? 0) + DEFAULT_TOOL_USES,
+  maxSearches: (facts.maxSearches ?? 0) + rules.DEFAULT_TOOL_USES,
 });
 
 /** The output that is reserved for a request without a limit. */
 export const assumedOutput = ({ model }: Pick<CallFacts, 'model'>): number =>
-  model.line.maxOutput ?? DEFAULT_MAX_OUTPUT;
+  model.line.maxOutput ?? rules.DEFAULT_MAX_OUTPUT;
 
 export function requestFacts(group: Caller['group'], given: CallFacts): RequestFacts {
-  const facts = SEARCHING_MODEL.test(given.model.upstream) ? withSearches(given) : given;
+  const facts = rules.SEARCHING_MODEL.test(given.model.upstream) ? withSearches(given) : given;
   const { choices = 1, moreOutput = 0, rereads = 0, unknown, maxSearches = 0 } = facts;
-  const { vectors } = inferenceRow(facts.operation);
+  const { vectors } = rules.inferenceRow(facts.operation);
   const limit = facts.maxOutput ?? assumedOutput(facts);
   const isUnknown = unknown !== undefined;
   // What is not known may ask for more pictures, and for larger ones.
   const images = isUnknown && facts.images ? mostImages(facts.images) : facts.images;
-  const drawn = isUnknown && images ? images.count * imageTokens(LARGEST_IMAGE) : 0;
+  const drawn = isUnknown && images ? images.count * rules.imageTokens(LARGEST_IMAGE) : 0;
   const output = isUnknown && !vectors ? Math.max(limit, drawn, assumedOutput(facts)) : limit;
   return {
     maxInput: maxInputOf(group, facts) * (1 + rereads),
     maxOutput: output * (choices + rereads) + moreOutput,
-    maxSearches: isUnknown ? Math.max(maxSearches, DEFAULT_TOOL_USES) : maxSearches,
+    maxSearches: isUnknown ? Math.max(maxSearches, rules.DEFAULT_TOOL_USES) : maxSearches,
     readsAudio: isUnknown || mayReadAudio(facts),
     writesAudio: isUnknown || facts.writesAudio !== false,
     ...(images && { images: byKind(images) }),
   };
 }
 
-const LARGEST_IMAGE = { size: IMAGE_PRESETS['4K']['16:9'], quality: 'high', partialImages: 3 };
+const LARGEST_IMAGE = { size: rules.IMAGE_PRESETS['4K']['16:9'], quality: 'high', partialImages: 3 };
 const mostImages = ({ count }: ImageCount): ImageCount => ({
-  ...{ kind: 'auto/auto', count: Math.max(count, DEFAULT_TOOL_USES) },
+  ...{ kind: 'auto/auto', count: Math.max(count, rules.DEFAULT_TOOL_USES) },
 });
 
 /** Text and images have none; stored turns, files and what tools read may. */
 const mayReadAudio = ({ mediaTokens = 0, moreInput = 0, toolInput = 0, wholeContext }: CallFacts): boolean =>
   mediaTokens > 0 || moreInput > 0 || toolInput > 0 || wholeContext !== undefined;
 
-/**
- * One token for each byte of text, which no tokenizer in use exceeds: they cut UTF-8 into pieces of one byte or more, and JSON takes more
- * bytes than the text inside. Nothing is read beyond the context, except that texts to embed have one each.
- */
+/** One token for each byte of text, which no tokenizer in use exceeds. Nothing is read beyond the context, except that texts to embed have one each. */
 function maxInputOf({ style }: Caller['group'], facts: CallFacts): number {
   const { model, inputImages = 0, toolInput = 0, wholeContext, ownCalls = 0 } = facts;
   const images = inputImages === 0 ? 0 : inputImages * capabilitiesFor(style, model).imageTokens;
   const input = facts.bodyBytes + images + (facts.mediaTokens ?? 0) + (facts.moreInput ?? 0);
-  const context = model.line.context ?? DEFAULT_CONTEXT[style];
+  const context = model.line.context ?? rules.DEFAULT_CONTEXT[style];
   const isUnknown = facts.unknown !== undefined;
-  if (inferenceRow(facts.operation).vectors) return isUnknown ? Math.max(input, context) : input;
+  if (rules.inferenceRow(facts.operation).vectors) return isUnknown ? Math.max(input, context) : input;
   const isOpen = isUnknown || wholeContext !== undefined || toolInput === Number.POSITIVE_INFINITY;
   const read = isOpen ? Math.max(input, context) : input + toolInput;
   return (model.line.context === null ? read : Math.min(read, context)) + ownCalls * context;

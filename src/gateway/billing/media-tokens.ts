@@ -39,7 +39,6 @@ const SEARCHED_CHARS = 512 * 1024;
 const BYTES_PER_PAGE = 50_000;
 const MAX_PAGES = 10_000;
 
-/** By its size alone. */
 export const tokensOfDocument = (bytes: number): number => Math.ceil(bytes / BYTES_PER_PAGE) * MEDIA_TOKENS.page;
 
 /** A PDF counts its pages in its tree of pages, or has an object for each. Both may be compressed; then the size decides. */

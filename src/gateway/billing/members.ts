@@ -15,12 +15,10 @@ export function countIn(value: unknown, path: string): number | undefined {
 export const objectIn = (value: unknown): MemberMap | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as MemberMap) : undefined;
 
-/** A member of the request that lowers its bound when it is set lower. */
 export interface Lever<Bounds> {
   readonly param: string;
   /** What counts now: the value of the request, or the one that is assumed without it. */
   readonly value: number;
-  /** The lowest value that still leaves a useful request. */
   readonly min: number;
   boundsWith(value: number): Bounds;
 }

@@ -1,26 +1,19 @@
-/**
- * The price of a call that names several models. An adviser, a tool or a fallback of the provider works beside the model of the request; its
- * usage is charged at its own price where the report names it. Of the models of a router one serves the call, and the reply names it.
- */
+/** The price of a call that names several models: some work beside its own, at their own price; of those of a router one serves, and the reply names it. */
 import type { Account, Model } from '../../catalog/index.ts';
 import type { ModelUsage, Nanos } from '../../core/index.ts';
 import { costOf, type MeteredUsage, type Rates } from '../../ledger/index.ts';
 import type { OtherModel } from '../models/resolve.ts';
 import { modelName } from './usage.ts';
 
-/** The names of a model. */
 export type ModelNames = Pick<Model, 'name' | 'upstream'>;
-/** An account, and its own names of models. */
 export type ServingAccount = Pick<Account, 'id' | 'models'>;
 
 export interface PricedModel extends Omit<OtherModel, 'model'> {
   readonly model: ModelNames;
   readonly rates: Rates;
-  /** Null for a free model. */
   readonly priceId: bigint | null;
 }
 
-/** Lists of models of which one serves the call. */
 const isChoice = ({ path }: { readonly path: string }): boolean => /^(?:fallback_)?models\b/.test(path);
 
 /** The most that the call can cost: the dearest choice, and everything that works beside it. */
@@ -37,7 +30,6 @@ interface PricedCallModels extends Pick<PricedModel, 'rates' | 'priceId'> {
 
 export interface ReplySource {
   readonly account?: ServingAccount | undefined;
-  /** The model that the reply names, as it came. */
   readonly replyModel?: unknown;
 }
 
@@ -50,7 +42,6 @@ interface PricedUsage extends Pick<PricedModel, 'rates' | 'priceId'> {
   readonly ratesOf: (price: string) => Rates | undefined;
 }
 
-/** The usage with the price of each part of it. */
 export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source: ReplySource): PricedUsage {
   const from = { account: source.account, replyModel: modelName(source.replyModel) };
   const { others } = call;
@@ -68,7 +59,6 @@ export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source:
   return { usage, ratesOf, ...servedBy(usage, call, from) };
 }
 
-/** `0` for a free model. */
 const priceName = ({ priceId }: PricedModel): string => String(priceId ?? 0);
 
 /** Undefined when the row is of the requested model, or of a model that the request does not name. */
@@ -123,7 +113,6 @@ const lengthOfMatch = (reported: string, { name, upstream }: ModelNames, account
     )
     .reduce((most, { length }) => Math.max(most, length), 0);
 
-/** A name that means another model than the one of the request. */
 const otherReply = (own: ModelNames, { account, replyModel }: NamedSource): string | undefined =>
   replyModel === undefined || replyModel === own.name || lengthOfMatch(replyModel, own, account) > 0
     ? undefined

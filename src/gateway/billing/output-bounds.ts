@@ -1,15 +1,6 @@
 /** How much a request makes a provider write: its output limit, for each of its choices. */
 import { fail, failAt } from '../../core/index.ts';
-import {
-  AUDIO_REPLIES,
-  CHOICE_COUNTS,
-  FOREIGN_LIMITS,
-  GENERATION_LIMITS,
-  type InferenceOperation,
-  inferenceRow,
-  OUTPUT_LIMITS,
-  PICTURE_TOKENS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { countIn, type Lever, objectIn, type Read } from './members.ts';
 
 export interface OutputBounds {
@@ -18,11 +9,8 @@ export interface OutputBounds {
   readonly choices: number;
   /** Output tokens that the limit does not count. */
   readonly moreOutput?: number;
-  /** The largest limit that the request sets for another model. */
   readonly otherOutput?: number;
-  /** False when the reply has certainly no audio. */
   readonly writesAudio: boolean;
-  /** Members that set the two, or could. */
   readonly limitedBy?: string | undefined;
   readonly countedBy?: string | undefined;
 }
@@ -30,14 +18,13 @@ export interface OutputBounds {
 const NO_OUTPUT: OutputBounds = { maxOutput: 0, choices: 1, writesAudio: false };
 const MAX_CHOICES = 1_000_000_000;
 
-/** Of a request in any dialect. */
-export function outputBoundsOf(operation: InferenceOperation, read: Read): OutputBounds {
-  const { vectors, reader } = inferenceRow(operation);
+export function outputBoundsOf(operation: rules.InferenceOperation, read: Read): OutputBounds {
+  const { vectors, reader } = rules.inferenceRow(operation);
   if (vectors) return NO_OUTPUT;
   if (reader === 'path-model' || reader === 'interaction') return candidateBoundsOf(read);
-  const counts = (CHOICE_COUNTS[operation] ?? []).map((name) => ({ name, value: choicesIn(read(name), name) }));
+  const counts = (rules.CHOICE_COUNTS[operation] ?? []).map((name) => ({ name, value: choicesIn(read(name), name) }));
   const [most] = counts.sort((a, b) => b.value - a.value);
-  const limit = oneLimit(OUTPUT_LIMITS[operation] ?? [], read);
+  const limit = oneLimit(rules.OUTPUT_LIMITS[operation] ?? [], read);
   return {
     ...(isLifted(operation, read)
       ? { maxOutput: undefined }
@@ -46,7 +33,7 @@ export function outputBoundsOf(operation: InferenceOperation, read: Read): Outpu
     countedBy: most?.name,
     moreOutput: operation === 'chat.create' ? predicted(read('prediction')) : 0,
     ...(operation === 'messages.create' && { otherOutput: fallbackOutput(read('fallbacks')) }),
-    writesAudio: AUDIO_REPLIES.members.some((name) => (read(name) ?? null) !== null),
+    writesAudio: rules.AUDIO_REPLIES.members.some((name) => (read(name) ?? null) !== null),
   };
 }
 
@@ -61,13 +48,13 @@ const fallbackOutput = (value: unknown): number =>
 export const LIFTING_MEMBERS = ['enable_thinking', 'thinking_budget', 'prediction', 'fallbacks'] as const;
 
 /** One server counts reasoning beside the limit, and only its own budget limits it. Servers read "true" and 1 as true. */
-const isLifted = (operation: InferenceOperation, read: Read): boolean =>
+const isLifted = (operation: rules.InferenceOperation, read: Read): boolean =>
   operation === 'chat.create' &&
   ((read('enable_thinking') ?? false) !== false || Number(read('thinking_budget') ?? 0) > 0);
 
 /** A limit of another server counts where it is larger, and without one of the dialect. Some read a negative one as none. */
-function largestOf(limit: number | undefined, operation: InferenceOperation, read: Read): number | undefined {
-  const others = (FOREIGN_LIMITS[operation] ?? []).flatMap((name) => countIn(read(name), name) ?? []);
+function largestOf(limit: number | undefined, operation: rules.InferenceOperation, read: Read): number | undefined {
+  const others = (rules.FOREIGN_LIMITS[operation] ?? []).flatMap((name) => countIn(read(name), name) ?? []);
   if (limit === undefined || others.some((value) => value < 0)) return undefined;
   return Math.max(limit, ...others);
 }
@@ -88,35 +75,33 @@ function oneLimit(names: readonly string[], read: Read): Pick<OutputBounds, 'max
   return { maxOutput: limitIn(first?.value), limitedBy: first?.name ?? names[0] };
 }
 
-/** Both spellings of a name are accepted, but not together. */
 function candidateBoundsOf(read: Read): OutputBounds {
-  const [config, name] = oneOf(GENERATION_LIMITS.config, read);
+  const [config, name] = oneOf(rules.GENERATION_LIMITS.config, read);
   const object = objectIn(config);
   if (!object && config !== undefined && config !== null) throw failAt('invalid_request', name, 'expected an object.');
   const member = (key: string): unknown => object?.[key];
-  const [limit, limitName] = oneOf(GENERATION_LIMITS.output, member);
-  const [count, countName] = oneOf(GENERATION_LIMITS.choices, member);
+  const [limit, limitName] = oneOf(rules.GENERATION_LIMITS.output, member);
+  const [count, countName] = oneOf(rules.GENERATION_LIMITS.choices, member);
   return {
     maxOutput: limitIn(countIn(limit, `${name}.${limitName}`)),
     choices: choicesIn(count, `${name}.${countName}`),
-    moreOutput: hasPictures(object) ? PICTURE_TOKENS * choicesIn(count, `${name}.${countName}`) : 0,
+    moreOutput: hasPictures(object) ? rules.PICTURE_TOKENS * choicesIn(count, `${name}.${countName}`) : 0,
     limitedBy: `${name}.${limitName}`,
     countedBy: `${name}.${countName}`,
-    writesAudio: Object.keys(object ?? {}).some((key) => AUDIO_REPLIES.config.test(key)),
+    writesAudio: Object.keys(object ?? {}).some((key) => rules.AUDIO_REPLIES.config.test(key)),
   };
 }
 
 /** A picture is drawn to its end, also where it exceeds the limit. */
 const hasPictures = (config: Readonly<Record<string, unknown>> = {}): boolean =>
   PICTURE_MEMBERS.some((name) => config[name] !== undefined && /image|^\{/i.test(JSON.stringify(config[name])));
-const PICTURE_MEMBERS = [
-  ...['responseModalities', 'response_modalities', 'imageConfig', 'image_config', 'responseFormat', 'response_format'],
-];
+const PICTURE_MEMBERS = rules.words(
+  'responseModalities response_modalities imageConfig image_config responseFormat response_format',
+);
 
-/** Members on which the bound depends, wherever they stand in the configuration. */
 export const GENERATION_MEMBERS: ReadonlySet<string> = new Set([
-  ...GENERATION_LIMITS.output,
-  ...GENERATION_LIMITS.choices,
+  ...rules.GENERATION_LIMITS.output,
+  ...rules.GENERATION_LIMITS.choices,
 ]);
 
 const limitIn = (value: number | undefined): number | undefined =>

@@ -1,8 +1,4 @@
-/**
- * The meter of a stream's visible output, for the estimate of a call whose provider reports no usage. It parses nothing before it is
- * asked: it keeps the beginning of the stream and samples the rest. An event counts where it begins, so that a long one, such as a
- * picture, distorts nothing.
- */
+/** The meter of a stream's visible output, for estimates. Keeps its beginning and samples the rest; an event counts where it begins, however long it is. */
 import { blockData, blocksOf, estimateTokens, nextBlockEnd } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
@@ -38,10 +34,8 @@ export function timesOf(call: Call): CallTimes {
 }
 const NO_TIMES: CallTimes = { sinceSent: () => 0, isLeft: () => false };
 
-/** Complete server-sent events, or the data of one. */
 type Events = Buffer | string;
 
-/** Events that begin within a few kilobytes, and where. */
 interface Window {
   readonly at: number;
   readonly events: Events[];
@@ -51,7 +45,6 @@ export class OutputMeter {
   readonly #dialect: UpstreamDialect;
   readonly #times: CallTimes;
   readonly #exact: Events[] = [];
-  /** When each of them came. */
   readonly #moments: number[] = [];
   #lastAt = 0;
   /** Silences that are longer than usual: their end, and by how much. */
@@ -99,7 +92,6 @@ export class OutputMeter {
     return this.#exact;
   }
 
-  /** `tail` is what has arrived of an event that is not complete. */
   tokensWith(tail: Events = ''): number {
     const exact = this.#windows.length === 0 ? [...this.#exact, tail] : this.#exact;
     const visible = this.#windows.reduce((sum, { at, events }, n) => {
@@ -109,10 +101,7 @@ export class OutputMeter {
     return visible + this.#hiddenTokens(visible);
   }
 
-  /**
-   * Of reasoning that the provider does not show, at the pace of the text: announced, the time until the first text. Where the dialect
-   * announces none, every silence counts that is longer than usual, for a client that has left: it must not hide work by leaving early.
-   */
+  /** Of reasoning that is not shown, at the pace of the text: where it is not announced, silences count for a client that has left, which must not hide work. */
   #hiddenTokens(visible: number): number {
     const isSilent = SILENT.has(this.#dialect);
     if (visible === 0 || (isSilent && !this.#times.isLeft())) return 0;

@@ -1,7 +1,4 @@
-/**
- * Where a streamed reply stands. After the end of its content a provider reports usage within moments, so that it is read on however long
- * the report is; its last event may repeat the whole reply. Some signals, such as the end of a block, may be followed by more content.
- */
+/** Where a streamed reply stands: after the end of its content usage follows within moments. Some signals, such as the end of a block, may be followed by more. */
 import type { UpstreamDialect } from '../../rules/index.ts';
 
 /** `undefined` for events that say nothing, such as pings and usage. */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { mp3File, mp4File, wavFile } from '../../../test/support/media-files.ts';
 import { StepBudget } from '../../core/index.ts';
 import { inputBoundsOf, inputBoundsOfBody } from './request-bounds.ts';
-import { toolBoundsOf } from './tool-bounds.ts';
+import { toolFactsOf } from './tool-bounds.ts';
 
 const BASE64 = 'QUJD'.repeat(10_000);
 const URL = 'https://example.com/lamp.png';
@@ -117,17 +117,20 @@ describe('bounds of a request', () => {
       [[{ type: 'web_search_20250305', max_uses: 100 }], 100],
       [[{ googleSearch: {} }], 10],
     ] as const)
-      assert.equal(toolBoundsOf(membersOf({ tools })).maxSearches, searches, JSON.stringify(tools));
-    assert.equal(toolBoundsOf(membersOf({ web_search_options: {} })).maxSearches, 10);
+      assert.equal(toolFactsOf(membersOf({ tools }), false).bounds.maxSearches, searches, JSON.stringify(tools));
+    assert.equal(toolFactsOf(membersOf({ web_search_options: {} }), false).bounds.maxSearches, 10);
   });
 
   test('pictures of a tool count by size, quality and uses', () => {
     const low = { type: 'image_generation', size: '1024x1024', quality: 'low' };
-    assert.equal(toolBoundsOf(membersOf({ tools: [low], max_tool_calls: 1 })).moreOutput, 272);
-    assert.equal(toolBoundsOf(membersOf({ tools: [low] })).moreOutput, 2720);
+    assert.equal(toolFactsOf(membersOf({ tools: [low], max_tool_calls: 1 }), false).bounds.moreOutput, 272);
+    assert.equal(toolFactsOf(membersOf({ tools: [low] }), false).bounds.moreOutput, 2720);
     const partial = { ...low, partial_images: 9 };
-    assert.equal(toolBoundsOf(membersOf({ tools: [partial], max_tool_calls: 1 })).moreOutput, 272 + 3 * 100);
-    const most = toolBoundsOf(membersOf({ tools: [{ type: 'image_generation' }], max_tool_calls: 1 }));
+    assert.equal(
+      toolFactsOf(membersOf({ tools: [partial], max_tool_calls: 1 }), false).bounds.moreOutput,
+      272 + 3 * 100,
+    );
+    const most = toolFactsOf(membersOf({ tools: [{ type: 'image_generation' }], max_tool_calls: 1 }), false).bounds;
     assert.ok(most.moreOutput > 6_000);
   });
 });

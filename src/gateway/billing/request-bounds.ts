@@ -1,29 +1,13 @@
-/**
- * What a request makes a provider read: its text, and media of any kind. Admission reserves for all of it, because a small body can cause
- * a large charge.
- */
+/** What a request makes a provider read: text, and media of any kind. Admission reserves for all of it: a small body can cost much. */
 import { randomUUID } from 'node:crypto';
-import {
-  Base64File,
-  failAt,
-  hasEscapedLetters,
-  JsonElider,
-  type MediaLength,
-  mediaLength,
-  repeatedMember,
-  type Span,
-  type StepBudget,
-} from '../../core/index.ts';
-import { MEDIA_TOKENS, MEDIA_TYPES } from '../../rules/index.ts';
+import * as core from '../../core/index.ts';
+import { MEDIA_TOKENS, MEDIA_TYPES, words } from '../../rules/index.ts';
 import { type MediaClaim, tokensOfLength } from './media-tokens.ts';
 import { countIn } from './members.ts';
 
 export interface InputBounds {
-  /** Bytes that the model reads as text. */
   readonly bodyBytes: number;
-  /** Images in the input, inline or by address. */
   readonly inputImages: number;
-  /** Tokens of inline audio and video, by their length. */
   readonly mediaTokens: number;
   /** What refers to input of unknown size: a file, a video, stored items. */
   readonly wholeContext: string | undefined;
@@ -31,11 +15,12 @@ export interface InputBounds {
 
 /** Members whose content belongs to tools or to the caller; a provider loads nothing from there. */
 const SKIPPED: ReadonlySet<string> = new Set(['parameters', 'input_schema', 'schema', 'metadata', 'arguments']);
-/** Members that decide what a part is. */
-const DECIDING: ReadonlySet<string> = new Set([
-  ...['type', 'source', 'data', 'url', 'image_url', 'file', 'file_data', 'file_id', 'file_url', 'input_audio', 'audio'],
-  ...['inlineData', 'inline_data', 'fileData', 'fileUri', 'file_uri', 'mimeType', 'mime_type', 'videoMetadata'],
-]);
+const DECIDING: ReadonlySet<string> = new Set(
+  words(
+    'type source data url image_url file file_data file_id file_url input_audio audio inlineData inline_data',
+    'fileData fileUri file_uri mimeType mime_type videoMetadata',
+  ),
+);
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -53,8 +38,7 @@ const plainText: TextOf = (text) => ({
   codeAt: (index) => text.charCodeAt(index),
 });
 
-/** Bounds of a request that is parsed already. `bytes` is the size of its text. */
-export const inputBoundsOf = (request: unknown, bytes: number, steps: StepBudget): InputBounds => {
+export const inputBoundsOf = (request: unknown, bytes: number, steps: core.StepBudget): InputBounds => {
   const media = new MediaCount(plainText, steps);
   media.add(request);
   return media.bounds(bytes);
@@ -67,9 +51,9 @@ class MediaCount {
   /** Bytes of inline media, which the model does not read as text. */
   #inlineBytes = 0;
   readonly #textOf: TextOf;
-  readonly #steps: StepBudget;
+  readonly #steps: core.StepBudget;
 
-  constructor(textOf: TextOf, steps: StepBudget) {
+  constructor(textOf: TextOf, steps: core.StepBudget) {
     this.#textOf = textOf;
     this.#steps = steps;
   }
@@ -118,7 +102,7 @@ class MediaCount {
   #count(claim: MediaClaim, part: Json, ...candidates: unknown[]): void {
     const content = candidates.find((one) => typeof one === 'string');
     const inline = content === undefined ? undefined : this.#inline(content);
-    const media = inline && mediaLength(inline.file, this.#steps);
+    const media = inline && core.mediaLength(inline.file, this.#steps);
     if (media) this.#inlineBytes += inline.bytes;
     const kind = media && media.kind !== 'unknown' ? media.kind : claim;
     if (claim === 'file' || kind === 'document' || kind === 'file' || (kind !== 'image' && !media))
@@ -127,7 +111,7 @@ class MediaCount {
     else this.#addLength(claim === 'video' ? 'video' : kind, part, media, inline);
   }
 
-  #addLength(kind: MediaClaim, part: Json, media: MediaLength | undefined, inline: Inline | undefined): void {
+  #addLength(kind: MediaClaim, part: Json, media: core.MediaLength | undefined, inline: Inline | undefined): void {
     const seconds = media && 'seconds' in media ? media.seconds : undefined;
     if (seconds !== undefined) this.#tokens += tokensOf(kind, seconds, part);
     else if (kind === 'audio' && inline) this.#tokens += inline.file.size * MAX_TOKENS_PER_BYTE;
@@ -140,13 +124,13 @@ class MediaCount {
     if (!isDataUrl && /^[a-z][a-z0-9+.-]*:/i.test(content)) return undefined;
     const { bytes, chars, codeAt } = this.#textOf(content);
     const start = isDataUrl ? dataStart(codeAt) : 0;
-    return { bytes, file: new Base64File(chars - start, (index) => codeAt(start + index)) };
+    return { bytes, file: new core.Base64File(chars - start, (index) => codeAt(start + index)) };
   }
 }
 
 interface Inline {
   readonly bytes: number;
-  readonly file: Base64File;
+  readonly file: core.Base64File;
 }
 
 /** For audio of unknown length: no codec in use has fewer than 16 bytes for a second. */
@@ -163,7 +147,6 @@ const COMMA = 0x2c;
 /** Types with their parameters are shorter. */
 const MAX_DATA_HEAD = 200;
 
-/** Where base64 begins in a data URL. */
 function dataStart(codeAt: Text['codeAt']): number {
   for (let at = 0; at < MAX_DATA_HEAD; at += 1) if (codeAt(at) === COMMA) return at + 1;
   return 0;
@@ -185,8 +168,8 @@ const MARK = randomUUID();
 /** Bounds of a JSON body, of which only the objects with media are parsed, and these without their long strings. */
 export function inputBoundsOfBody(
   body: Buffer,
-  steps: StepBudget,
-  media: readonly Span[] = [{ start: 0, end: body.length }],
+  steps: core.StepBudget,
+  media: readonly core.Span[] = [{ start: 0, end: body.length }],
 ): InputBounds {
   const count = new MediaCount(textIn(body), steps);
   let start = body.length;
@@ -196,8 +179,8 @@ export function inputBoundsOfBody(
     start = span.start;
     const bytes = body.subarray(span.start, span.end);
     // The skeleton cuts strings at their first escape, also names.
-    const isEscaped = hasEscapedLetters(bytes);
-    const skeleton = decode(isEscaped ? bytes : Buffer.concat(new JsonElider(MARK, span.start).push(bytes)));
+    const isEscaped = core.hasEscapedLetters(bytes);
+    const skeleton = decode(isEscaped ? bytes : Buffer.concat(new core.JsonElider(MARK, span.start).push(bytes)));
     const value: unknown = JSON.parse(skeleton);
     rejectRepeated(skeleton, DECIDING);
     count.add(value);
@@ -222,10 +205,9 @@ const textIn =
   };
 const BACKSLASH = 0x5c;
 
-/** Throws when an object has a member twice of which the bound depends. */
 export function rejectRepeated(json: string, watched: ReadonlySet<string>): void {
-  const name = repeatedMember(json, watched);
-  if (name !== undefined) throw failAt('invalid_request', name, 'the member occurs twice.');
+  const name = core.repeatedMember(json, watched);
+  if (name !== undefined) throw core.failAt('invalid_request', name, 'the member occurs twice.');
 }
 
 /** Without the byte order mark that some editors write. */

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { HOSTED_TOOLS, type HostedTool } from '../../rules/index.ts';
-import { NO_TOOLS, type ToolBounds, toolBoundsOf, toolFactsOf, toolLevers } from './tool-bounds.ts';
+import { NO_TOOLS, type ToolBounds, toolFactsOf, toolLevers } from './tool-bounds.ts';
 
-const boundsOf = (request: Readonly<Record<string, unknown>>): ToolBounds => toolBoundsOf((name) => request[name]);
+const boundsOf = (request: Readonly<Record<string, unknown>>): ToolBounds =>
+  toolFactsOf((name) => request[name], false).bounds;
 const OPEN = Number.POSITIVE_INFINITY;
 
 const FUNCTIONS = [

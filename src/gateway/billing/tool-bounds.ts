@@ -1,17 +1,5 @@
 /** What the tools of a request can make a provider read, search and draw, by the table of hosted tools. */
-import {
-  CLIENT_TOOL_MEMBERS,
-  CLIENT_TOOL_TYPES,
-  DEFAULT_FRAMES,
-  DEFAULT_TOOL_USES,
-  type HostedTool,
-  hostedToolOfMember,
-  hostedToolOfType,
-  imageTokens,
-  REQUEST_TOOLS,
-  TOOL_GROUP_TYPES,
-  TOOL_PROMPT_TOKENS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { countIn, type Lever, type MemberMap, objectIn, type Read } from './members.ts';
 
 export interface ToolBounds {
@@ -27,18 +15,18 @@ export interface ToolBounds {
 }
 
 export const NO_TOOLS: ToolBounds = { toolInput: 0, openTool: undefined, ownCalls: 0, maxSearches: 0, moreOutput: 0 };
-/** Tools that the client runs. */
-const CLIENT_TOOLS: ToolBounds = { ...NO_TOOLS, toolInput: TOOL_PROMPT_TOKENS.anyTools };
+const CLIENT_TOOLS: ToolBounds = { ...NO_TOOLS, toolInput: rules.TOOL_PROMPT_TOKENS.anyTools };
 
-/** Members of a request that name tools or limit their uses. */
-export const TOOL_MEMBERS: readonly string[] = ['tools', 'max_tool_calls', ...REQUEST_TOOLS.map(([member]) => member)];
-/** Members of a tool on which its bound depends. */
+export const TOOL_MEMBERS: readonly string[] = [
+  'tools',
+  'max_tool_calls',
+  ...rules.REQUEST_TOOLS.map(([member]) => member),
+];
 export const LIMITING: ReadonlySet<string> = new Set([
   ...['type', 'max_uses', 'max_content_tokens', 'max_num_results', 'max_tokens', 'size', 'quality', 'partial_images'],
   'frame_count',
 ]);
 
-/** A tool of a request, wherever it stands. */
 export interface PlacedTool {
   readonly path: string;
   readonly tool: unknown;
@@ -48,7 +36,7 @@ export interface PlacedTool {
 export interface Use {
   readonly path: string;
   readonly tool: MemberMap;
-  readonly row: HostedTool;
+  readonly row: rules.HostedTool;
   readonly uses: number;
   readonly reads: number;
 }
@@ -56,15 +44,12 @@ export interface Use {
 /** The hosted tools of a request, as plain data: what would be admitted instead is computed only when the balance is short. */
 export interface ToolUses {
   readonly uses: readonly Use[];
-  /** The uses of all tools together. */
   readonly calls: number | undefined;
   /** One member limits all tools, as in responses; in messages, each tool has its own. */
   readonly limitsAll: boolean;
 }
 
 /** `read` returns a member of the request. `tools`: those that may be hosted, where they are known already. */
-export const toolBoundsOf = (read: Read): ToolBounds => toolFactsOf(read, false).bounds;
-
 export function toolFactsOf(
   read: Read,
   limitsAll: boolean,
@@ -84,7 +69,6 @@ export function toolFactsOf(
 const MAX_ADVISED_TOOLS = 32;
 const MAX_NAME = 100;
 
-/** Only the members on which the bound depends. */
 function withoutContent(use: Use): Use {
   const members = Object.entries(use.tool).filter(([name, value]) => LIMITING.has(name) && typeof value !== 'object');
   return {
@@ -101,7 +85,7 @@ function boundsOfUses(uses: readonly Use[], maxCalls: number | undefined): ToolB
   const most = used.reduce((max, { uses: count, reads }) => (count > 0 ? Math.max(max, reads) : max), 0);
   const results = Math.min(sum(used.map(({ uses: count, reads }) => times(count, reads))), times(calls, most));
   return {
-    toolInput: TOOL_PROMPT_TOKENS.anyTools + uses.length * TOOL_PROMPT_TOKENS.hosted + results,
+    toolInput: rules.TOOL_PROMPT_TOKENS.anyTools + uses.length * rules.TOOL_PROMPT_TOKENS.hosted + results,
     openTool: used.find(({ uses: count, reads }) => count > 0 && reads === Number.POSITIVE_INFINITY)?.path,
     ownCalls: sum(used.map(({ row, uses: count }) => (row.ownCall ? count : 0))),
     maxSearches: Math.min(calls, sum(used.map(({ row, uses: count }) => (row.isBilled ? count : 0)))),
@@ -113,7 +97,7 @@ const hasTools = (read: Read): boolean => read('tools') !== undefined && read('t
 
 /** Members that are tools by themselves. False and an empty list switch none on. */
 const requestUses = (read: Read): Use[] =>
-  REQUEST_TOOLS.flatMap(([member, row]) => {
+  rules.REQUEST_TOOLS.flatMap(([member, row]) => {
     const value = read(member);
     const isOn = Array.isArray(value) ? value.length > 0 : Boolean(value);
     return isOn ? [useOf({}, row, member)] : [];
@@ -131,7 +115,7 @@ function toolsIn(read: Read): PlacedTool[] {
 const flatTools = (tools: unknown, path: string): PlacedTool[] =>
   listOf(tools).flatMap((tool, n): PlacedTool[] => {
     const inner = objectIn(tool);
-    return TOOL_GROUP_TYPES.has(inner?.type)
+    return rules.TOOL_GROUP_TYPES.has(inner?.type)
       ? flatTools(inner?.tools, `${path}[${n}].tools`)
       : [{ path: `${path}[${n}]`, tool }];
   });
@@ -141,18 +125,20 @@ const listOf = (value: unknown): readonly unknown[] =>
 /** A tool of generate-content may be several: each of its members is one. */
 function usesOf(tool: MemberMap, path: string): Use[] {
   const { type } = tool;
-  if (typeof type === 'string' && !CLIENT_TOOL_TYPES.has(type)) {
-    const row = hostedToolOfType(type);
+  if (typeof type === 'string' && !rules.CLIENT_TOOL_TYPES.has(type)) {
+    const row = rules.hostedToolOfType(type);
     const isAtClient = row.runsIn !== undefined && !/^container/.test(String(objectIn(tool[row.runsIn])?.type ?? ''));
     return isAtClient ? [] : [useOf(tool, row, path)];
   }
   if (type !== undefined || 'name' in tool || 'function' in tool) return [];
   return Object.entries(tool).flatMap(([name, value]) =>
-    CLIENT_TOOL_MEMBERS.has(name) || value === null ? [] : [useOf({}, hostedToolOfMember(name), `${path}.${name}`)],
+    rules.CLIENT_TOOL_MEMBERS.has(name) || value === null
+      ? []
+      : [useOf({}, rules.hostedToolOfMember(name), `${path}.${name}`)],
   );
 }
 
-function useOf(tool: MemberMap, row: HostedTool, path: string): Use {
+function useOf(tool: MemberMap, row: rules.HostedTool, path: string): Use {
   const { readLimit } = row;
   const limit = readLimit && (countIn(tool[readLimit.member], `${path}.${readLimit.member}`) ?? readLimit.byDefault);
   const reads = row.reads === 'context' ? Number.POSITIVE_INFINITY : row.reads;
@@ -160,7 +146,7 @@ function useOf(tool: MemberMap, row: HostedTool, path: string): Use {
     path,
     tool,
     row,
-    uses: Math.max(0, Math.ceil(countIn(tool.max_uses, `${path}.max_uses`) ?? DEFAULT_TOOL_USES)),
+    uses: Math.max(0, Math.ceil(countIn(tool.max_uses, `${path}.max_uses`) ?? rules.DEFAULT_TOOL_USES)),
     reads:
       readLimit && limit !== undefined && limit >= 0 ? Math.min(reads, Math.ceil(limit) * readLimit.tokens) : reads,
   };
@@ -172,8 +158,8 @@ function writtenBy({ tool, row, path }: Omit<Use, 'uses'>): number {
   const { size, quality } = tool;
   const partial = countIn(tool.partial_images, `${path}.partial_images`) ?? 0;
   const frames =
-    countIn(tool.frame_count, `${path}.frame_count`) ?? (tool.output_format === 'gif' ? DEFAULT_FRAMES : 1);
-  const each = imageTokens({
+    countIn(tool.frame_count, `${path}.frame_count`) ?? (tool.output_format === 'gif' ? rules.DEFAULT_FRAMES : 1);
+  const each = rules.imageTokens({
     size: typeof size === 'string' ? size : 'auto',
     quality: typeof quality === 'string' ? quality : 'auto',
     partialImages: Math.min(Math.max(partial, 0), 3),

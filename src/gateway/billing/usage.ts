@@ -4,15 +4,10 @@ import { type HubUsage, NO_USAGE } from '../../dialects/index.ts';
 /** What a call may have used. Computed only where the provider does not report it. */
 export interface UsageEstimate {
   input(): number;
-  /** Tokens of the visible output so far. */
   output(): number;
 }
 
-/**
- * What a call is charged by: the report of the provider, and an estimate of what it lacks, on every path alike. An estimate is marked in
- * the log, in the usage record and in reports. `isFinished`: nothing is missing from the reply, so that no output means none. A report of
- * zero tokens for a reply that can be seen counts as none.
- */
+/** What a call is charged by: the report, and a marked estimate of what it lacks, such as zeros for a reply that can be seen. `isFinished`: no output means none. */
 export function chargedUsage(reported: HubUsage | undefined, estimate: UsageEstimate, isFinished: boolean): HubUsage {
   const isReport = reported && (!reported.estimated || reported.invalid !== undefined);
   if (isReport && !(hasNoTokens(reported) && estimate.output() > 0)) return reported;
@@ -29,7 +24,6 @@ export function chargedUsage(reported: HubUsage | undefined, estimate: UsageEsti
 const hasNoTokens = ({ input, output, cacheRead, cacheWrite, invalid }: HubUsage): boolean =>
   invalid === undefined && input + output + cacheRead + cacheWrite === 0;
 
-/** Adds the counts of a later round to those of the rounds before it. */
 export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsage {
   if (!before) return usage;
   const sum: Record<string, unknown> = { ...before, ...usage };
@@ -44,7 +38,6 @@ export function sumUsage(before: HubUsage | undefined, usage: HubUsage): HubUsag
 
 const longestOf = ({ longestPrompt, input }: HubUsage): number => longestPrompt ?? input;
 
-/** The usage object of a provider with the tier that it reports. */
 export const withServiceTier = (usage: unknown, tier: unknown): unknown =>
   typeof usage === 'object' && usage !== null && typeof tier === 'string' ? { ...usage, service_tier: tier } : usage;
 

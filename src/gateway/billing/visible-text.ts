@@ -1,15 +1,10 @@
-/**
- * The text of a reply that a client can see, read from the wire format of each dialect: text, thoughts, refusals and arguments of calls.
- * Never pictures, sound or results of hosted tools. For estimates only.
- */
+/** The visible text of a reply in each wire format: text, thoughts, refusals, arguments; no pictures or hosted results. For estimates. */
 import type { UpstreamDialect } from '../../rules/index.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
 interface VisibleForm {
-  /** What one event of a stream adds. */
   readonly added: (event: Json) => string;
-  /** A reply in one piece. */
   readonly whole: (reply: Json) => string;
 }
 
@@ -51,7 +46,6 @@ const textOfCandidates = ({ candidates }: Json): string =>
     )
     .join('');
 
-/** A block, or a delta of one. */
 function textOfConverse({ text, reasoningContent, toolUse, citationsContent }: Json): string {
   const { text: thought, reasoningText } = objectOf(reasoningContent);
   const cited = listOf(objectOf(citationsContent).content).map((part) => part.text);
@@ -96,7 +90,6 @@ const FORMS: Readonly<Record<UpstreamDialect, VisibleForm>> = {
   },
 };
 
-/** The visible text of these events of a stream. */
 export function visibleIn(dialect: UpstreamDialect, events: readonly unknown[]): string {
   const { added } = FORMS[dialect];
   if (dialect === 'responses') return itemsText(events.map(objectOf), added);
@@ -132,14 +125,11 @@ const longest = (texts: readonly string[]): string =>
 export const wholeText = (dialect: UpstreamDialect, reply: unknown): string =>
   (Array.isArray(reply) ? reply : [reply]).map((part) => FORMS[dialect].whole(objectOf(part))).join('');
 
-/** Members with visible text, up to the end of a body that breaks off. */
 const TEXTS = /"(?:text|thinking|content|reasoning_content|refusal|arguments)"\s*:\s*"((?:[^"\\]|\\.)*)/g;
 
-/** The same of a body that breaks off. */
 export const cutText = (body: string): string =>
   [...body.matchAll(TEXTS)].map(([, escaped = '']) => unescaped(escaped)).join('');
 
-/** Text of a JSON string, which may end inside an escape. */
 function unescaped(text: string): string {
   if (!text.includes('\\')) return text;
   try {

@@ -1,15 +1,11 @@
-/**
- * The client's side of a converted reply: response head, encoder and stream, shared by all attempts and rounds of a call. A
- * WebSocket turn gets its events as JSON, an HTTP response as server-sent events.
- */
+/** The client's side of a converted reply, shared by its attempts and rounds: JSON events for a WebSocket turn, SSE for HTTP. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type HubEvent, type HubItem, type JsonObject, NO_USAGE, type StreamEncoder } from '../../dialects/index.ts';
 import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
 import { ROUGH_CHARS } from '../billing/request-tokens.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor, ReplySink } from './context.ts';
-import { conversionHeaders } from './headers.ts';
-import { omittedFromReply } from './omitted.ts';
+import { conversionHeaders, omittedFromReply } from './headers.ts';
 
 /** Of one turn of the event loop: some 5 ms. */
 const MAX_EVENTS = 500;
@@ -19,7 +15,6 @@ const SHUTDOWN_MESSAGE = 'The server is restarting; send the request again.';
 export class ClientReply implements ReplySink {
   readonly #context: CallContext;
   readonly #onDrain: () => void;
-  /** The response is a turn of a WebSocket. */
   readonly #isTurn: boolean;
   #encoder: StreamEncoder | undefined;
   #stream: ClientStream | undefined;
@@ -30,7 +25,6 @@ export class ClientReply implements ReplySink {
   /** The last event was pushed; the response ends when the charge is on disk. */
   #isOver = false;
 
-  /** `onDrain`: the client reads again after `flush` returned false. */
   constructor(context: CallContext, onDrain: () => void) {
     this.#context = context;
     this.#onDrain = onDrain;
@@ -47,7 +41,6 @@ export class ClientReply implements ReplySink {
     return this.#encoder?.finalResponse;
   }
 
-  /** Writes the response head. */
   start(encoded: EncodedFor): void {
     const { call, services } = this.#context;
     this.#omittedTools = encoded.encoded.omittedTools;
@@ -64,7 +57,6 @@ export class ClientReply implements ReplySink {
     this.#stream?.write(this.#open().heartbeat());
   }
 
-  /** Encodes the event; `flush` or `end` sends it. */
   push(given: HubEvent): void {
     const encoder = this.#open();
     const event = given.kind === 'start' && !given.usage ? this.#withEstimate(given) : given;
@@ -101,7 +93,6 @@ export class ClientReply implements ReplySink {
     return this.#isTurn ? this.#stream.writeEvents(pending) : this.#stream.write(pending.join(''));
   }
 
-  /** Sends what was pushed and ends the response. */
   end(): void {
     if (this.#isTurn) this.flush();
     this.#stream?.end(this.#take().join(''));
@@ -124,7 +115,6 @@ export class ClientReply implements ReplySink {
     services.clientStreams.send(call, this.#take().join(''));
   }
 
-  /** The server stops before the reply is complete. */
   #endInterrupted(): void {
     if (this.#isOver) return;
     this.push({ kind: 'error', error: { code: 'shutting_down', message: SHUTDOWN_MESSAGE } });

@@ -1,26 +1,9 @@
-/**
- * The converted path: the group does not speak the caller's dialect, so request and reply pass through the hub. Fields that are
- * dropped are named in `x-gateway-dropped`; what cannot be converted is rejected before anything is sent.
- */
+/** The converted path: request and reply pass through the hub. What is dropped is named; what cannot be converted is rejected first. */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { parseJson } from '../../core/index.ts';
-import {
-  type HubRequest,
-  type OpaqueForCall,
-  type Pair,
-  restoreOpaque,
-  restoreTexts,
-  upstreamOf,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import {
-  type ChosenTier,
-  chosenTiers,
-  type Dialect,
-  type InferenceOperation,
-  styleOf,
-  TIER_DIALECTS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import { wayError } from '../client-error.ts';
@@ -35,11 +18,10 @@ import { signerFor } from './opaque-signer.ts';
 import type { HubRead } from './read-hub.ts';
 
 export interface Conversion {
-  readonly operation: InferenceOperation;
-  readonly from: Dialect;
+  readonly operation: rules.InferenceOperation;
+  readonly from: rules.Dialect;
   readonly way: Way & { readonly model: Model };
   readonly read: HubRead;
-  /** Other ways can take the call too. */
   readonly tries?: Tries | undefined;
 }
 
@@ -48,9 +30,9 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const { caller, accounts, model, dialect: to } = way;
   const { request, input, previous, size } = read;
   const sign = signerFor(services.opaqueKey, caller);
-  const pair: Pair = {
+  const pair: dialects.Pair = {
     client: clientFor(operation, from, () => parseJson(input) as unknown[], sign),
-    upstream: upstreamOf(to),
+    upstream: dialects.upstreamOf(to),
   };
   call.addLogFields({ model: model.name, stream: request.stream, converted: `${from}->${to}` });
   call.trace.client = from;
@@ -61,7 +43,7 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   );
   const facts = conversionFacts(operation, pair, model, read);
   const created = Math.floor(services.clock.now() / 1000);
-  const issuer = styleOf(to, caller.group.style);
+  const issuer = rules.styleOf(to, caller.group.style);
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   const base = { services, call, caller, operation, pair, accounts, request, input, previous, size, model };
   const known = size > LARGE_BODY_BYTES ? { facts, bytes: size } : undefined;
@@ -80,10 +62,9 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   }
 }
 
-/** What admission needs of a request that is converted. */
 export const conversionFacts = (
-  operation: InferenceOperation,
-  pair: Pair,
+  operation: rules.InferenceOperation,
+  pair: dialects.Pair,
   model: Model,
   { facts, request }: HubRead,
 ): CallFacts => ({
@@ -97,10 +78,10 @@ export const conversionFacts = (
 });
 
 /** The tier that the provider is asked for; none where its dialect cannot demand one. */
-function tiersOf({ client, upstream }: Pair, { meta }: HubRequest): ChosenTier[] {
-  if (!TIER_DIALECTS.has(upstream.dialect)) return [];
+function tiersOf({ client, upstream }: dialects.Pair, { meta }: dialects.HubRequest): rules.ChosenTier[] {
+  if (!rules.TIER_DIALECTS.has(upstream.dialect)) return [];
   const field = client.dialect === 'generate' ? 'serviceTier' : 'service_tier';
-  return chosenTiers((name) => (name === field ? meta.serviceTier : undefined));
+  return rules.chosenTiers((name) => (name === field ? meta.serviceTier : undefined));
 }
 
 /** Adds what the client's dialect cannot carry: opaque values kept from earlier turns, and bytes of media named by URL. */
@@ -108,16 +89,16 @@ async function complete(
   { opaqueCache, rejectedOpaques, mediaFetcher }: ConvertedServices,
   call: Call,
   { caller: { key, group }, accounts, model, dialect }: Conversion['way'],
-  request: HubRequest,
-): Promise<HubRequest> {
-  const lookUp = (id: string): OpaqueForCall | undefined => opaqueCache.get(key.id, id);
+  request: dialects.HubRequest,
+): Promise<dialects.HubRequest> {
+  const lookUp = (id: string): dialects.OpaqueForCall | undefined => opaqueCache.get(key.id, id);
   // The provider signs its texts.
-  const signsText = styleOf(dialect, group.style) === 'generate-content';
+  const signsText = rules.styleOf(dialect, group.style) === 'generate-content';
   const restored =
     request.dialect === 'chat'
-      ? restoreOpaque(request, lookUp, signsText)
+      ? dialects.restoreOpaque(request, lookUp, signsText)
       : request.dialect === 'messages' && signsText
-        ? restoreTexts(request, lookUp)
+        ? dialects.restoreTexts(request, lookUp)
         : request;
   const accepted = rejectedOpaques.strip(restored);
   const fetchesMedia = accounts.some((account) => !capabilitiesFor(group.style, model, { account, dialect }).urlMedia);

@@ -1,7 +1,4 @@
-/**
- * Image requests on a group whose models draw inside a conversation (beyond G 4.1, so only for models with the capability): checked by
- * the rules of the images API, then converted like any other request. Sent once, because an image is slow and expensive.
- */
+/** Image requests on models that draw inside a conversation (beyond G 4.1): checked by the images API, converted, and sent once. */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';

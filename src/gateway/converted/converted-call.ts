@@ -1,19 +1,7 @@
-/**
- * One converted call as a state machine: rounds until the provider has replied in full, each with failover between accounts.
- * Charges exactly once: the complete reply, or what is known when the reply is abandoned.
- */
+/** One converted call as a state machine: rounds until the reply is complete, each with failover. Charges exactly once. */
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, EVENT_STREAM, isEventStream } from '../../core/index.ts';
-import {
-  accountTagsIn,
-  type HubItem,
-  type HubRequest,
-  type HubUsage,
-  hasOpaque,
-  opaqueByCall,
-  opaqueOfLastText,
-  withoutOpaque,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { Affinity } from '../../providers/pool/index.ts';
 import { inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
@@ -48,7 +36,7 @@ export class ConvertedCall implements RoundHost {
   }
 
   /** Resolves when the client has the reply or is gone; rejects with the error for the client. */
-  async run(request: HubRequest): Promise<void> {
+  async run(request: dialects.HubRequest): Promise<void> {
     const { call, services } = this.context;
     for (;;) {
       this.#response = undefined;
@@ -62,8 +50,8 @@ export class ConvertedCall implements RoundHost {
   complete({ items, usage, account, response }: CompletedReply): Promise<void> {
     const { services, caller, request, input, previous, admission } = this.context;
     const { key } = caller;
-    if (request.dialect === 'chat') services.opaqueCache.put(key.id, opaqueByCall(items));
-    if (request.dialect === 'messages') services.opaqueCache.put(key.id, opaqueOfLastText(items));
+    if (request.dialect === 'chat') services.opaqueCache.put(key.id, dialects.opaqueByCall(items));
+    if (request.dialect === 'messages') services.opaqueCache.put(key.id, dialects.opaqueOfLastText(items));
     // The end of a background response stores it.
     if (request.dialect === 'responses' && request.state.store !== false && !request.state.background) {
       const { id } = (response ?? {}) as { id?: unknown };
@@ -74,13 +62,13 @@ export class ConvertedCall implements RoundHost {
     return admission.flushed();
   }
 
-  usageOf({ reported, items, output, isFinished }: MeteredRound): HubUsage {
+  usageOf({ reported, items, output, isFinished }: MeteredRound): dialects.HubUsage {
     const { images, inputTokens: input } = this.context;
     const drawn = (): number => (images ? estimateImages(images, items).output : 0);
     return chargedUsage(reported, { input, output: images ? drawn : output }, isFinished);
   }
 
-  #settle(usage: HubUsage, account: Account, items: readonly HubItem[]): void {
+  #settle(usage: dialects.HubUsage, account: Account, items: readonly dialects.HubItem[]): void {
     const { admission, call, images } = this.context;
     call.addLogFields({ account: account.id, ...usageLogFields(usage) });
     const open = this.#response?.reported;
@@ -94,18 +82,18 @@ export class ConvertedCall implements RoundHost {
     return this.#response?.state;
   }
 
-  #upstreamCall(round: HubRequest): UpstreamCall {
+  #upstreamCall(round: dialects.HubRequest): UpstreamCall {
     const request = new RoundRequest(this.context, round, this.#retry);
     return {
       ...this.#attemptsOf(request, (head, upstream) => this.#open(request, head, upstream)),
       affinity: this.#affinityOf(round),
-      withoutOpaque: () => (hasOpaque(round) ? this.#withoutOpaque(round) : undefined),
+      withoutOpaque: () => (dialects.hasOpaque(round) ? this.#withoutOpaque(round) : undefined),
     };
   }
 
   /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
-  #withoutOpaque(round: HubRequest): UpstreamCall {
-    const request = new RoundRequest(this.context, withoutOpaque(round), this.#retry);
+  #withoutOpaque(round: dialects.HubRequest): UpstreamCall {
+    const request = new RoundRequest(this.context, dialects.withoutOpaque(round), this.#retry);
     return this.#attemptsOf(request, (head, upstream) => {
       this.context.services.rejectedOpaques.add(round);
       return this.#open(request, head, upstream);
@@ -126,10 +114,7 @@ export class ConvertedCall implements RoundHost {
     };
   }
 
-  /**
-   * Some servers respond to a stream request with one JSON body; the client still gets a stream. One without a content type is
-   * what was asked for.
-   */
+  /** Some servers respond to a stream request with one JSON body; the client still gets a stream. No content type means a stream. */
   #open(request: RoundRequest, head: ResponseHead, upstream: UpstreamControl): RoundResponse {
     const isStream = request.hub.stream && isEventStream(head.headers['content-type'] ?? EVENT_STREAM);
     this.#response = isStream
@@ -138,13 +123,10 @@ export class ConvertedCall implements RoundHost {
     return this.#response;
   }
 
-  /**
-   * A reply stays with the account that began it, a conversation with the account that issued its opaque values, and a session
-   * where its prompt cache is warm.
-   */
-  #affinityOf(round: HubRequest): Affinity {
+  /** A reply stays with its account, a conversation with the issuer of its opaque values, and a session where its prompt cache is warm. */
+  #affinityOf(round: dialects.HubRequest): Affinity {
     const { accounts, services, call, caller } = this.context;
-    const [tag] = accountTagsIn(round);
+    const [tag] = dialects.accountTagsIn(round);
     const issuer = tag === undefined ? undefined : accounts.find(({ id }) => services.accountTag(id) === tag);
     const named = round.session ?? round.cache.key ?? sessionInHeaders(call) ?? sessionInMeta(round);
     // The cache that the gateway asks for is that of one account.
@@ -160,10 +142,7 @@ export class ConvertedCall implements RoundHost {
     this.#abandon();
   }
 
-  /**
-   * The reply ends without a finish: the client disconnected, or a later round failed. Charges the completed rounds, and an estimate
-   * of the open one, because the upstream is aborted before it reports usage. A failed round costs nothing.
-   */
+  /** The reply ends without a finish. Charges completed rounds and an estimate of the open one, which is aborted before it reports usage. */
   #abandon(): void {
     const open = this.#openUsage();
     const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
@@ -173,7 +152,7 @@ export class ConvertedCall implements RoundHost {
   }
 
   /** Before the head of a response nothing is known but what the provider was sent. */
-  #openUsage(): HubUsage | undefined {
+  #openUsage(): dialects.HubUsage | undefined {
     const { call } = this.context;
     if (this.#state === 'open') return this.#response?.estimate();
     const isWaiting = this.#response === undefined && this.#sentTo !== undefined;
@@ -182,15 +161,14 @@ export class ConvertedCall implements RoundHost {
   }
 }
 
-/** The client's user id, where it names a conversation. */
-const sessionInMeta = ({ dialect, meta: { userId } }: HubRequest): string | undefined =>
+const sessionInMeta = ({ dialect, meta: { userId } }: dialects.HubRequest): string | undefined =>
   sessionInBody(dialect, (member) =>
     member === 'metadata' ? { user_id: userId } : member === 'user' ? userId : undefined,
   );
 
 /** How a conversation that goes on begins, which all its requests share. Undefined for a single question. */
-function openingOf({ items, tools }: HubRequest): string | undefined {
-  const isReply = (item: HubItem): boolean => item.kind === 'message' && item.role === 'assistant';
+function openingOf({ items, tools }: dialects.HubRequest): string | undefined {
+  const isReply = (item: dialects.HubItem): boolean => item.kind === 'message' && item.role === 'assistant';
   if (tools.length === 0 && !items.some(isReply)) return undefined;
   const first = items.find((item) => item.kind === 'message' && item.role === 'user');
   const text = first?.kind === 'message' ? first.parts.find((part) => part.kind === 'text') : undefined;

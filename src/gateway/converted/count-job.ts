@@ -1,26 +1,18 @@
 /** The work of a token count as jobs: reading a request with its estimate, and writing it for a provider. Large ones run in a thread. */
 import { type PackedJson, type StepBudget, valueAt } from '../../core/index.ts';
-import {
-  type ClientRequestHead,
-  codecOf,
-  decodeCount,
-  type HubRequest,
-  openSummaries,
-  type UpstreamTarget,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { CountedDialect, Dialect, InferenceOperation } from '../../rules/index.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 import { type StoredReferences, type StoredTurns, storedReferencesIn, withStoredTurns } from '../stored/references.ts';
-import { parseBody } from './json-body.ts';
+import { parseBody, requestOfText, textOfRequest } from './json-body.ts';
 import { dropForged, type SignedFor, signerFor } from './opaque-signer.ts';
-import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface CountInput {
   readonly bytes: Buffer;
   readonly from: CountedDialect;
-  readonly head: ClientRequestHead;
+  readonly head: dialects.ClientRequestHead;
   readonly opaqueKey: Uint8Array;
   readonly signedFor: SignedFor;
   /** Undefined until it is known whether the body refers to any. */
@@ -31,9 +23,8 @@ export type ReadCount =
   | { readonly refersTo: StoredReferences }
   | {
       readonly refersTo?: undefined;
-      /** As the body names it. */
       readonly model: unknown;
-      readonly request: HubRequest;
+      readonly request: dialects.HubRequest;
       readonly estimate: number;
     };
 type CountReply =
@@ -54,7 +45,9 @@ function readCount({ bytes, from, head, opaqueKey, signedFor, stored }: CountInp
   const refersTo = from === 'responses' && !stored ? storedReferencesIn(sent) : undefined;
   if (refersTo && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0)) return { refersTo };
   const { body } = stored ? withStoredTurns(sent, stored) : { body: sent };
-  const request = openSummaries(dropForged(decodeCount(from, body, head), signerFor(opaqueKey, signedFor)));
+  const request = dialects.openSummaries(
+    dropForged(dialects.decodeCount(from, body, head), signerFor(opaqueKey, signedFor)),
+  );
   return { model: body.model, request, estimate: estimateRequest(request, undefined, steps) };
 }
 
@@ -71,9 +64,9 @@ export const previousIdJob: ThreadJob<{ readonly bytes: Buffer; readonly operati
 const PREVIOUS: ReadonlySet<string> = new Set(['previous_response_id']);
 
 export interface CountEncoding {
-  readonly request: HubRequest;
+  readonly request: dialects.HubRequest;
   readonly to: Dialect;
-  readonly target: UpstreamTarget;
+  readonly target: dialects.UpstreamTarget;
 }
 export type EncodedCount = {
   readonly headers: Readonly<Record<string, string>>;
@@ -89,7 +82,7 @@ export const encodeCountJob: ThreadJob<
   name: 'encodeCountJob',
   inlineBytes: LARGE_BODY_BYTES,
   run({ request, to, target }) {
-    const { body, headers } = codecOf(to).upstream.encodeRequest(request, target);
+    const { body, headers } = dialects.codecOf(to).upstream.encodeRequest(request, target);
     const counted = COUNTED[to === 'generate' ? 'generate' : 'messages'](target.model, body);
     return { headers, bytes: new Uint8Array(Buffer.from(JSON.stringify(counted))) };
   },
@@ -98,7 +91,6 @@ export const encodeCountJob: ThreadJob<
   memoryOf: ({ bytes }) => [bytes.buffer],
 };
 
-/** Members of a messages request that the count endpoint accepts. */
 const COUNTED_MEMBERS = ['model', 'messages', 'system', 'tools', 'tool_choice', 'thinking'];
 const COUNTED = {
   messages: (_model: string, body: object): object =>

@@ -1,8 +1,4 @@
-/**
- * Token counts (G 4.3, G 4.6.3). The provider counts a native or converted request; when it cannot, the gateway returns an estimate,
- * marked as one. Counting is never charged. A converted count holds no account slot that a generation could use, and gives up early
- * rather than wait.
- */
+/** Token counts (G 4.3, G 4.6.3), by the provider or estimated; never charged. A converted count takes no account slot, and gives up rather than wait. */
 import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { ApiError } from '../../core/index.ts';
 import type { UpstreamTarget } from '../../dialects/index.ts';
@@ -10,20 +6,13 @@ import { type Call, sendJson } from '../../platform/web/index.ts';
 import { fetchJson, type UpstreamRequest } from '../../providers/upstream/index.ts';
 import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
+import { type FileServices, readRequestBody } from '../files/request-body.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
-import { jobOwner, readJsonBody } from '../services.ts';
+import { jobOwner } from '../services.ts';
 import { loadStoredTurns } from '../stored/expand.ts';
 import { encodedHeaders, upstreamRequest } from '../upstream-request.ts';
 import type { ConvertedServices } from './context.ts';
-import {
-  type CountEncoding,
-  type CountInput,
-  countJob,
-  type EncodedCount,
-  encodeCountJob,
-  previousIdJob,
-  type ReadCount,
-} from './count-job.ts';
+import * as jobs from './count-job.ts';
 import { inlineMedia } from './inline-media.ts';
 
 /** Counts in flight on this replica. Beyond that the estimate is returned. */
@@ -43,7 +32,7 @@ export interface Count {
 }
 
 /** A request that was read. `size`: its bytes with those of its stored turns. */
-type CountRead = Extract<ReadCount, { refersTo?: undefined }> & { readonly size: number };
+type CountRead = Extract<jobs.ReadCount, { refersTo?: undefined }> & { readonly size: number };
 
 interface CountedCall {
   readonly call: Call;
@@ -53,17 +42,15 @@ interface CountedCall {
 }
 
 export class TokenCounter {
-  readonly #services: ConvertedServices;
+  readonly #services: ConvertedServices & FileServices;
   #inFlight = 0;
 
-  constructor(services: ConvertedServices) {
+  constructor(services: ConvertedServices & FileServices) {
     this.#services = services;
   }
 
-  /** Forwards a request in the group's own dialect; estimates when no account can count it. */
   async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
-    // Read once for both.
-    const bytes = await readJsonBody(this.#services, call, count.operation);
+    const bytes = await readRequestBody(this.#services, { call, caller, operation: count.operation });
     call.keepBody(bytes);
     const previousId = await this.#previousId(bytes, call, caller, count);
     if (await this.#isOwn(previousId, caller)) return this.count(call, caller, { ...count, to: count.from });
@@ -80,7 +67,7 @@ export class TokenCounter {
   /** Only the responses dialect refers to earlier turns. */
   async #previousId(bytes: Buffer, call: Call, caller: Caller, { operation, from }: Count): Promise<unknown> {
     if (from !== 'responses') return undefined;
-    return this.#services.threads.run(previousIdJob, { bytes, operation }, jobOwner(call, caller, bytes.length));
+    return this.#services.threads.run(jobs.previousIdJob, { bytes, operation }, jobOwner(call, caller, bytes.length));
   }
 
   /** The response is in our own store, so that no provider knows it. */
@@ -89,7 +76,7 @@ export class TokenCounter {
   }
 
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
-    const bytes = await readJsonBody(this.#services, call, operation, 'converted');
+    const bytes = await readRequestBody(this.#services, { call, caller, operation }, 'converted');
     const read = await this.#read(call, caller, { bytes, from });
     const model = resolveModel(this.#services.catalog(), caller, call.params.model ?? read.model);
     const counted = from === to ? undefined : await this.#askProvider(read, { call, caller, model, to });
@@ -102,19 +89,19 @@ export class TokenCounter {
     );
   }
 
-  async #read(call: Call, caller: Caller, sent: Pick<CountInput, 'bytes' | 'from'>): Promise<CountRead> {
+  async #read(call: Call, caller: Caller, sent: Pick<jobs.CountInput, 'bytes' | 'from'>): Promise<CountRead> {
     const { key, group } = caller;
     const { threads, store, opaqueKey } = this.#services;
     const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
     const head = { headers: call.request.headers, model: call.params.model ?? 'any', stream: false };
     const input = { ...sent, head, opaqueKey, signedFor };
     const size = sent.bytes.length;
-    const read = await threads.run(countJob, input, jobOwner(call, caller, size));
+    const read = await threads.run(jobs.countJob, input, jobOwner(call, caller, size));
     if (!read.refersTo) return { ...read, size };
     const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
     const { turns: stored, bytes: storedBytes } = await loadStoredTurns(read.refersTo, load);
     const whole = size + storedBytes;
-    const expanded = await threads.run(countJob, { ...input, stored }, jobOwner(call, caller, whole));
+    const expanded = await threads.run(jobs.countJob, { ...input, stored }, jobOwner(call, caller, whole));
     if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
     return { ...expanded, size: whole };
   }
@@ -136,7 +123,7 @@ export class TokenCounter {
         ? sent
         : await inlineMedia(sent, mediaFetcher, () => call.reserveMemory());
       const encoding = { request, to, target: this.#targetOf(group.style, account, model, to) };
-      const encoded = await this.#services.threads.run(encodeCountJob, encoding, jobOwner(call, caller, size));
+      const encoded = await this.#services.threads.run(jobs.encodeCountJob, encoding, jobOwner(call, caller, size));
       const result = await fetchJson(upstream, countRequest(group.style, account, encoding, encoded));
       return result?.status === 200 ? countIn(result.body) : undefined;
     } finally {
@@ -161,8 +148,8 @@ function countIn(body: unknown): number | undefined {
 function countRequest(
   style: Style,
   account: Account,
-  { to, target: { model } }: CountEncoding,
-  { headers, bytes: { buffer, byteOffset, byteLength } }: EncodedCount,
+  { to, target: { model } }: jobs.CountEncoding,
+  { headers, bytes: { buffer, byteOffset, byteLength } }: jobs.EncodedCount,
 ): UpstreamRequest {
   return upstreamRequest(style, account, {
     method: 'POST',

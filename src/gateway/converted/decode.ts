@@ -1,55 +1,35 @@
-/**
- * Decoding of a request that is converted: from its bytes to the form of the hub, with what admission needs. Bodies with many values are
- * decoded in a thread. A body that refers to stored turns is decoded again with them.
- */
+/** Decoding of a converted request, with what admission needs; in a thread if it has many values, and again with its stored turns. */
 import type { PackedJson, StepBudget } from '../../core/index.ts';
-import {
-  type ClientRequestHead,
-  type ClientSide,
-  codecOf,
-  compactionClient,
-  type HubRequest,
-  openSummaries,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
-import {
-  NO_STORED_TURNS,
-  type StoredReferences,
-  type StoredTurns,
-  storedReferencesIn,
-  withStoredTurns,
-} from '../stored/references.ts';
-import { parseBody } from './json-body.ts';
+import * as turns from '../stored/references.ts';
+import { parseBody, requestOfText, textOfRequest } from './json-body.ts';
 import { dropForged, type SignedFor, signerFor } from './opaque-signer.ts';
-import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface DecodeInput {
   readonly bytes: Buffer;
   readonly operation: InferenceOperation;
   readonly from: Dialect;
-  readonly head: ClientRequestHead;
+  readonly head: dialects.ClientRequestHead;
   readonly opaqueKey: Uint8Array;
   readonly signedFor: SignedFor;
   /** The group rejects requests with members that no table knows. */
   readonly findsUnknown: boolean;
-  /** The key may store responses. */
   readonly stores: boolean;
   /** Undefined until it is known whether the body refers to any. */
-  readonly stored?: StoredTurns | undefined;
+  readonly stored?: turns.StoredTurns | undefined;
   /** Bytes of the stored turns, which the provider reads too. */
   readonly storedBytes?: number;
   readonly isLight?: boolean;
 }
 
-/** A body whose stored turns are missing. */
 export interface Unexpanded {
-  readonly refersTo: StoredReferences;
-  /** As the body names it. */
+  readonly refersTo: turns.StoredReferences;
   readonly model: unknown;
 }
 
@@ -57,7 +37,7 @@ export type Decoded =
   | Unexpanded
   | {
       readonly refersTo?: undefined;
-      readonly request: HubRequest;
+      readonly request: dialects.HubRequest;
       /** JSON text of the input items that the request adds, where the response is kept with them; of all of them for a summary. */
       readonly input: string;
       readonly facts: BodyFacts;
@@ -90,7 +70,7 @@ export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply
 
 function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps: StepBudget): Decoded {
   const sent = parseBody(bytes, steps, input.isLight);
-  const refersTo = from === 'responses' ? storedReferencesIn(sent) : NO_REFERENCES;
+  const refersTo = from === 'responses' ? turns.storedReferencesIn(sent) : NO_REFERENCES;
   const isStoredMissing = stored === undefined && (refersTo.previousId !== undefined || refersTo.itemIds.length > 0);
   if (isStoredMissing) return { refersTo, model: sent.model };
   const {
@@ -98,10 +78,10 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps
     input: items,
     added,
     previousId,
-  } = from === 'responses' ? withStoredTurns(sent, stored ?? NO_STORED_TURNS) : notStored(sent);
+  } = from === 'responses' ? turns.withStoredTurns(sent, stored ?? turns.NO_STORED_TURNS) : notStored(sent);
   const sign = signerFor(input.opaqueKey, input.signedFor);
   const decoded = clientFor(operation, from, () => items, sign).decodeRequest(body, input.head);
-  const request = withState(openSummaries(dropForged(decoded, sign)), {
+  const request = withState(dialects.openSummaries(dropForged(decoded, sign)), {
     ...(previousId && { previousId }),
     ...(!input.stores && { store: false }),
   });
@@ -116,7 +96,7 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps
 }
 
 /** Only the responses dialect refers to stored turns. */
-const NO_REFERENCES: StoredReferences = { previousId: undefined, itemIds: [] };
+const NO_REFERENCES: turns.StoredReferences = { previousId: undefined, itemIds: [] };
 const notStored = (body: Readonly<Record<string, unknown>>) => ({ body, input: [], added: [], previousId: undefined });
 
 const compacts = (operation: InferenceOperation): boolean => {
@@ -130,12 +110,12 @@ export const clientFor = (
   from: Dialect,
   input: () => readonly unknown[],
   sign: ReturnType<typeof signerFor>,
-): ClientSide =>
+): dialects.ClientSide =>
   compacts(operation)
-    ? compactionClient({ sign, userMessages: (id) => userMessages(input(), id) })
-    : codecOf(from).client;
+    ? dialects.compactionClient({ sign, userMessages: (id) => userMessages(input(), id) })
+    : dialects.codecOf(from).client;
 
-const withState = (request: HubRequest, more: HubRequest['state']): HubRequest => ({
+const withState = (request: dialects.HubRequest, more: dialects.HubRequest['state']): dialects.HubRequest => ({
   ...request,
   state: { ...request.state, ...more },
 });

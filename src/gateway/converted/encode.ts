@@ -1,30 +1,20 @@
 /** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
 import type { PackedJson, StepBudget } from '../../core/index.ts';
-import {
-  type ConvertedRequest,
-  encodeRequestFor,
-  type HubField,
-  type HubRequest,
-  isPresent,
-  type JsonObject,
-  pairOf,
-  type UpstreamTarget,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { EncodedFor } from './context.ts';
+import { requestOfText, textOfRequest } from './json-body.ts';
 import { sizeOfItems } from './reply-error.ts';
-import { requestOfText, textOfRequest } from './request-text.ts';
 
 export interface EncodeInput {
-  readonly request: HubRequest;
+  readonly request: dialects.HubRequest;
   readonly to: UpstreamDialect;
-  readonly target: UpstreamTarget;
-  /** Members and fields that the provider has rejected before. */
+  readonly target: dialects.UpstreamTarget;
   readonly removed: readonly string[];
-  readonly dropped: readonly HubField[];
+  readonly dropped: readonly dialects.HubField[];
 }
 
 type EncodeMessage = Omit<EncodeInput, 'request'> & { readonly json: PackedJson };
@@ -35,10 +25,7 @@ export const encodeJob: ThreadJob<EncodeInput, EncodedFor, EncodeMessage, Encode
   inlineBytes: LARGE_BODY_BYTES,
   run: encode,
   toMessage: ({ request, ...input }) => ({ ...input, json: textOfRequest(request) }),
-  fromMessage: ({ json, ...input }) => ({
-    ...input,
-    request: requestOfText(json),
-  }),
+  fromMessage: ({ json, ...input }) => ({ ...input, request: requestOfText(json) }),
   toReply: ({ encoded: { body: _, ...encoded }, body, ...rest }) => ({
     ...rest,
     encoded,
@@ -52,15 +39,17 @@ export const encodeJob: ThreadJob<EncodeInput, EncodedFor, EncodeMessage, Encode
 };
 
 interface EncodedReply extends Omit<EncodedFor, 'encoded' | 'body'> {
-  readonly encoded: Omit<ConvertedRequest, 'body'>;
+  readonly encoded: Omit<dialects.ConvertedRequest, 'body'>;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
 function encode({ request, to, target, removed, dropped }: EncodeInput, steps: StepBudget): EncodedFor {
   steps.take(sizeOfItems(request.items) + request.tools.length);
-  const pair = pairOf({ client: request.dialect, upstream: to });
-  const encoded = encodeRequestFor(pair, request, target);
-  const names = dropped.filter((field) => isPresent(field, request)).map((field) => pair.client.fieldNames[field]);
+  const pair = dialects.pairOf({ client: request.dialect, upstream: to });
+  const encoded = dialects.encodeRequestFor(pair, request, target);
+  const names = dropped
+    .filter((field) => dialects.isPresent(field, request))
+    .map((field) => pair.client.fieldNames[field]);
   const changed = {
     ...encoded,
     body: withoutMembers(encoded.body, removed),
@@ -71,7 +60,7 @@ function encode({ request, to, target, removed, dropped }: EncodeInput, steps: S
 }
 
 /** The body of a large request as values, which only the classification of a rejection reads. */
-const lazyBody = (bytes: Buffer): { readonly body: JsonObject } => ({
+const lazyBody = (bytes: Buffer): { readonly body: dialects.JsonObject } => ({
   get body() {
     return JSON.parse(bytes.toString('utf8'));
   },

@@ -4,7 +4,6 @@ import { TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 
-/** What the request asked for. */
 export interface ConvertedImages {
   readonly size: string;
   readonly inputTokens: InputEstimate;
@@ -13,7 +12,6 @@ export interface ConvertedImages {
 /** The provider knows no qualities, so a requested one does not change the price. */
 const kindOf = (size: string): string => `${size}/auto`;
 
-/** Before the response: what was asked for. */
 export const requestedImages = ({ size }: ConvertedImages): ImageCount => ({ kind: kindOf(size), count: 1 });
 
 /** The pictures of the reply in the size that they have. Without any, the client left while the provider made the one asked for. */
@@ -29,7 +27,6 @@ export const withImageTokens = (usage: HubUsage): HubUsage =>
     ? { ...usage, outputImage: Math.max(0, usage.output - (usage.reasoning ?? 0)) }
     : usage;
 
-/** Where the provider reports no usage. */
 export function estimateImages(requested: ConvertedImages, items: readonly HubItem[]): HubUsage {
   const output = madeImages(requested, items).count * TOKENS_PER_CONVERTED_IMAGE.usual;
   return { input: requested.inputTokens(), cacheRead: 0, cacheWrite: 0, output, outputImage: output, estimated: true };

@@ -1,7 +1,4 @@
-/**
- * Media named by URL, for providers that accept only bytes: fetched through the guarded fetcher and inlined. A URL that is not public
- * is rejected before a connection is opened.
- */
+/** Media named by URL, for providers that accept only bytes: fetched through the guarded fetcher. A URL that is not public is rejected. */
 import { ApiError, fail } from '../../core/index.ts';
 import { clientOf, type HubItem, type HubPart, type HubRequest, type MediaSource } from '../../dialects/index.ts';
 import type { BodyReservation } from '../../platform/web/index.ts';
@@ -15,7 +12,6 @@ const TIMEOUT_MS = 20_000;
 /** Memory of media on the way to the provider: the bytes, base64 in the request, in its JSON text and in the encoded text. */
 const MEMORY_PER_BYTE = 5;
 
-/** The part of the guarded fetcher that is used here. */
 export interface MediaFetcher {
   fetch(
     url: string,
@@ -61,7 +57,6 @@ export async function inlineMedia(
   return { ...request, items: request.items.map((item) => withBytes(item, fetched)) };
 }
 
-/** How often the request names each URL. */
 function usesByUrl(request: HubRequest): Map<string, number> {
   const uses = new Map<string, number>();
   for (const part of request.items.flatMap(partsOf)) {

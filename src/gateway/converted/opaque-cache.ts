@@ -1,8 +1,4 @@
-/**
- * Opaque values for clients whose dialect cannot carry them (chat, and messages after the last text), cached by key and tool call or text, so that the next turn returns
- * them to their provider. In the memory of this replica: after a miss the turn runs without them. Every use renews an entry, because
- * the beginning of a conversation must not change while it lasts.
- */
+/** Opaque values for clients whose dialect cannot carry them. Every use renews an entry: the beginning of a conversation must not change while it lasts. */
 import type { Clock } from '../../core/index.ts';
 import type { OpaqueForCall } from '../../dialects/index.ts';
 

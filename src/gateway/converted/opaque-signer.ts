@@ -1,7 +1,4 @@
-/**
- * Signatures of the opaque values that clients carry: bound to the user and the group, so that a value of another user, or one with a
- * changed account or id, counts as stale.
- */
+/** Signatures of opaque values, bound to user and group: a value of another user, or with a changed account or id, counts as stale. */
 import { timingSafeEqual } from 'node:crypto';
 import { hmac } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, type SignOpaque, withoutForged } from '../../dialects/index.ts';
@@ -18,7 +15,6 @@ const SLOT_ISSUER: Readonly<Record<string, Style>> = {
   generate: 'generate-content',
 };
 
-/** Whose values a signature admits: a caller. */
 export interface SignedFor {
   readonly key: { readonly userId: string };
   readonly group: { readonly id: string };

@@ -18,10 +18,7 @@ export interface HubSource {
   readonly bytes: Buffer;
 }
 
-/**
- * `size`: the bytes of the request, with those of its stored turns; none where it was light enough to be decoded at once. `previous`: the
- * response that it continues.
- */
+/** `size`: bytes with those of stored turns; none where it was light enough to be decoded at once. `previous`: what it continues. */
 export type HubRead = Extract<Decoded, { refersTo?: undefined }> & {
   readonly size: number;
   readonly previous?: StoredHead | undefined;
@@ -30,7 +27,6 @@ export type HubRead = Extract<Decoded, { refersTo?: undefined }> & {
 /** A provider holds the response that the request continues, so that its turns cannot be put in. */
 export interface HeldElsewhere {
   readonly held: HeldResponse;
-  /** As the body names it. */
   readonly model: unknown;
 }
 
@@ -62,10 +58,7 @@ export async function readHub(
   return withRoom(store, key, { ...expanded, size, previous });
 }
 
-/**
- * A response that does not fit into the limits of its key is not stored, and says so. One that has to be stored is refused before it costs
- * anything.
- */
+/** A response that exceeds the limits of its key is not stored, and says so. One that has to be stored is refused at once. */
 async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead): Promise<HubRead> {
   const { request } = read;
   const { state } = request;

@@ -1,8 +1,4 @@
-/**
- * Opaque values that their provider has rejected. A conversation sends them again with every turn, and each would cost a failed
- * attempt first; known ones are removed before sending. Digests only, in the memory of this replica: a miss costs one attempt. For some
- * minutes, because the provider may have rejected them by mistake.
- */
+/** Opaque values that their provider has rejected, removed before sending: each would cost a failed attempt. For minutes: it may have been a mistake. */
 import { hash } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, withoutRejected } from '../../dialects/index.ts';
@@ -19,7 +15,6 @@ export class RejectedOpaques {
     this.#clock = clock;
   }
 
-  /** Records the opaque values of a request that succeeded only without them. */
   add(request: HubRequest): void {
     const until = this.#clock.elapsed() + KEPT_MS;
     for (const opaque of opaquesIn(request)) this.#put(digestOf(opaque), until);

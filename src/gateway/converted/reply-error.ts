@@ -21,7 +21,6 @@ export function faultOfReply(reply: CompleteReply, { pair, model }: CallContext,
   return fault && { ...fault, error: withoutSecrets(fault.error, { account, model }) };
 }
 
-/** What an item counts against the limit of a reply. */
 export const sizeOfItem = (item: HubItem): number =>
   1 + (item.kind === 'message' ? item.parts.length : item.kind === 'reasoning' ? item.summary.length : 0);
 

@@ -1,32 +1,27 @@
 /** The upstream request of one round: encoded for the account that gets it, and what its failures mean. */
 import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail, type MaybePromise, whenReady } from '../../core/index.ts';
-import {
-  changedFields,
-  type Fault,
-  type HubRequest,
-  hasOpaque,
-  type UpstreamFailure,
-  withClientField,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
 import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
+import { wayError } from '../client-error.ts';
 import { upstreamName } from '../models/resolve.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/lessons.ts';
-import type { OptionRetry } from '../rejected-options/option-retry.ts';
+import { OptionRetry } from '../rejected-options/option-retry.ts';
 import { jobOwner } from '../services.ts';
 import type { UpstreamCall } from '../upstream-call.ts';
 import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 import { type EncodeInput, encodeJob } from './encode.ts';
+import { conversionHeaders } from './headers.ts';
 
 /** Clients of the messages dialect decide themselves. */
-export const marksCacheFor = ({ dialect }: HubRequest, { key }: Caller): boolean =>
+export const marksCacheFor = ({ dialect }: dialects.HubRequest, { key }: Caller): boolean =>
   key.autoCache && dialect !== 'messages';
 
 export class RoundRequest {
-  readonly hub: HubRequest;
+  readonly hub: dialects.HubRequest;
   readonly #context: Omit<CallContext, 'admission'>;
   readonly #isBound: boolean;
   readonly #encoded = new Map<string, MaybePromise<EncodedFor>>();
@@ -34,24 +29,20 @@ export class RoundRequest {
   readonly #sent = new Map<string, EncodedFor>();
   readonly #retry: OptionRetry;
 
-  constructor(context: Omit<CallContext, 'admission'>, request: HubRequest, retry: OptionRetry) {
+  constructor(context: Omit<CallContext, 'admission'>, request: dialects.HubRequest, retry: OptionRetry) {
     this.#context = context;
     this.#retry = retry;
     this.hub = request;
-    this.#isBound = hasOpaque(request);
+    this.#isBound = dialects.hasOpaque(request);
   }
 
-  /** The request as the account got it. */
   encodedFor(account: Account): EncodedFor {
     const sent = this.#sent.get(account.id);
     if (!sent) throw new TypeError(`the account ${account.id} got no request`);
     return sent;
   }
 
-  /**
-   * Encodes once per upstream model name, which is usually once in all. Opaque values are bound to an account, and so are options that
-   * its provider rejects and the capabilities of its server: then once per account.
-   */
+  /** Encodes once per upstream model name; once per account with opaque values, rejected options or capabilities of its server. */
   encode(account: Account): MaybePromise<EncodedFor> {
     const name = upstreamName(this.#context.model, account);
     const lessons = this.#retry.lessonsFor(account, name);
@@ -84,7 +75,6 @@ export class RoundRequest {
     return { request: this.hub, to: pair.upstream.dialect, target, removed, dropped };
   }
 
-  /** The upstream call of this round on any of the accounts. */
   upstreamCall(onResponse: UpstreamCall['onResponse']): Omit<UpstreamCall, 'onSent' | 'onFailed'> {
     const { pair, request, operation, model, accounts, caller, tries } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
@@ -102,13 +92,13 @@ export class RoundRequest {
       },
       classify: (failure, account) => this.#classify(failure, account),
       onRejected: (_failure, { error }) => {
-        const { code, message, status, param } = withClientField(pair, request, error);
+        const { code, message, status, param } = dialects.withClientField(pair, request, error);
         throw fail(code, message, { ...(status !== undefined && { status }), ...(param !== undefined && { param }) });
       },
     };
   }
 
-  #classify(failure: UpstreamFailure, account: Account): Fault {
+  #classify(failure: dialects.UpstreamFailure, account: Account): dialects.Fault {
     const { pair, call } = this.#context;
     const fault = pair.upstream.decodeError(failure);
     const { encoded, model, body, capabilities } = this.encodedFor(account);
@@ -144,7 +134,8 @@ export class RoundRequest {
     const { encoded, model, body } = sent;
     call.trace.upstreamModel = model;
     call.trace.dropped = encoded.dropped;
-    call.trace.changed ??= changedFields(request, pair.upstream.support)
+    call.trace.changed ??= dialects
+      .changedFields(request, pair.upstream.support)
       .map((field) => pair.client.fieldNames[field])
       .filter((name) => !encoded.dropped.includes(name));
     return upstreamRequest(style, account, {
@@ -156,5 +147,23 @@ export class RoundRequest {
       timeouts: timeouts === 'image' ? TIMEOUTS.image : this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
       sends,
     });
+  }
+}
+
+/** As the first account would get the request. Throws when it has no form in the provider's dialect. */
+export async function previewRequest(
+  context: Omit<CallContext, 'admission'>,
+  request: dialects.HubRequest,
+): Promise<{ readonly headers: Record<string, string>; readonly omittedTools: readonly number[] }> {
+  const { accounts, call, operation, services } = context;
+  const [account] = accounts;
+  if (!account) throw fail('no_upstream_account');
+  const { log, rejectedOptions } = services;
+  const retry = new OptionRetry({ call, log, rejectedOptions, sends: inferenceRow(operation).sends });
+  try {
+    const sent = await new RoundRequest(context, request, retry).encode(account);
+    return { headers: conversionHeaders(context, sent), omittedTools: sent.encoded.omittedTools };
+  } catch (error) {
+    throw wayError(error);
   }
 }

@@ -1,8 +1,4 @@
-/**
- * The rounds of one reply. A provider may stop with a pause in the middle of its own tools' work and expect the same request again
- * with its output so far, or stop with a token that continues the reply. A round that is nothing but a malformed tool call is
- * repeated once. The client sees one reply: items numbered through, usage added up.
- */
+/** The rounds of one reply. A provider may pause and expect the same request with its output so far; the client sees one reply, with usage added up. */
 import type { Account } from '../../catalog/index.ts';
 import type { HubEvent, HubItem, HubReply, HubRequest, HubStop, HubUsage } from '../../dialects/index.ts';
 import { sumUsage } from '../billing/usage.ts';
@@ -10,7 +6,6 @@ import { sumUsage } from '../billing/usage.ts';
 /** How often the provider may stop before its reply is complete; one more stop ends the reply. */
 const MAX_STOPS: Partial<Record<HubStop, number>> = { pause: 4, continuation: 3 };
 
-/** How a round ended. */
 export interface RoundEnd {
   readonly stop: HubStop;
   readonly continuationToken?: string;
@@ -30,7 +25,6 @@ export class ReplyRounds {
   #isRepeated = false;
   #isStarted = false;
 
-  /** Items of the completed rounds. */
   get items(): readonly HubItem[] {
     return this.#items;
   }
@@ -40,7 +34,6 @@ export class ReplyRounds {
     return this.#usage && this.#account && { usage: this.#usage, account: this.#account };
   }
 
-  /** The request of the next round. */
   requestFor(request: HubRequest): HubRequest {
     if (this.#continuationToken !== undefined) return { ...request, continuationToken: this.#continuationToken };
     return this.#items.length === 0 ? request : { ...request, items: [...request.items, ...this.#items] };
@@ -66,7 +59,6 @@ export class ReplyRounds {
     return true;
   }
 
-  /** Adds the usage of the current round to that of the completed ones. */
   usageWith(usage: HubUsage): HubUsage {
     return sumUsage(this.#usage, usage);
   }
@@ -82,7 +74,6 @@ export class ReplyRounds {
     return 'index' in event ? { ...event, index: event.index + this.#items.length } : event;
   }
 
-  /** Returns the reply of the last round together with the rounds before it. */
   merge(reply: HubReply): HubReply {
     return this.#completed === 0
       ? reply

@@ -65,7 +65,6 @@ function pageOf(input: readonly unknown[], responseId: string, form: StoredForm)
   };
 }
 
-/** Throws when the user has no such response with content. */
 export async function readStored(
   { store, threads }: Pick<GatewayServices, 'store' | 'threads'>,
   call: Call,

@@ -1,30 +1,9 @@
-/**
- * The streamed response of one round: upstream SSE -> hub events -> client events, all in the turn in which the bytes arrived, one
- * write per read. Never ends a stream without the dialect's end or error event.
- *
- * The response head waits for the first event, so that an early failure keeps its status and another account may be tried.
- */
+/** The streamed response of one round, in the turn in which bytes arrive. Its head waits for the first event, so that an early failure keeps its status. */
 import type { Account } from '../../catalog/index.ts';
 import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
-import {
-  type CompleteReply,
-  type Fault,
-  type HubError,
-  type HubEvent,
-  type HubItem,
-  type HubUsage,
-  openDecoding,
-  type StreamDecoding,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
-import {
-  type FaultKind,
-  faultRow,
-  READ_ON_BYTES,
-  REPLY_LIMITS,
-  type UpstreamDialect,
-  USAGE_GRACE_MS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
@@ -41,31 +20,28 @@ const CLOSE_WAIT_MS = 2_000;
 const PING_CHARS = '{"type": "ping"}'.length;
 
 /** Streams of these dialects may lack the blank line after the last event; elsewhere a missing one means truncation. */
-const KEEPS_TAIL: ReadonlySet<UpstreamDialect> = new Set<UpstreamDialect>(['generate', 'chat']);
+const KEEPS_TAIL: ReadonlySet<rules.UpstreamDialect> = new Set<rules.UpstreamDialect>(['generate', 'chat']);
 
 export class StreamResponse implements RoundResponse {
   readonly account: Account;
   model: string | undefined;
+  state: RoundState = 'open';
   readonly #host: RoundHost;
   readonly #request: RoundRequest;
   readonly #upstream: UpstreamControl;
-  #decoding: StreamDecoding;
+  #decoding: dialects.StreamDecoding;
   readonly #reader: SseReader;
-  #items: HubItem[] = [];
-  #state: RoundState = 'open';
-  #fault: Fault | undefined;
+  #items: dialects.HubItem[] = [];
+  #fault: dialects.Fault | undefined;
   #meter: OutputMeter;
-  /** The newest events, for a client that disconnects. */
   #lastData = '';
   #earlierData = '';
   /** Bytes of content since the client is gone. */
   #unread = 0;
   #isWaitingForUsage = false;
-  /** Resolves when the charge is on disk. */
   #charged: Promise<void> = Promise.resolve();
   /** Of the one timer: for the first event, later for usage or for the upstream to close. */
   #cancelTimer: () => void;
-  /** Of the items so far. */
   #size = 0;
 
   constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
@@ -78,7 +54,7 @@ export class StreamResponse implements RoundResponse {
     const account = services.accountTag(head.account.id);
     const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
     this.#meter = new OutputMeter(pair.upstream.dialect, timesOf(call));
-    this.#decoding = openDecoding(pair.upstream, encoded, decodeContext);
+    this.#decoding = dialects.openDecoding(pair.upstream, encoded, decodeContext);
     this.#reader = readSse((data, event) => {
       if (data.length > PING_CHARS) {
         this.#earlierData = this.#lastData;
@@ -95,24 +71,20 @@ export class StreamResponse implements RoundResponse {
     call.addLogFields({ account: head.account.id });
   }
 
-  get state(): RoundState {
-    return this.#state;
-  }
-
   resume(): void {
     this.#upstream.resume();
   }
 
-  get reported(): HubUsage | undefined {
+  get reported(): dialects.HubUsage | undefined {
     return this.#decoding.usage;
   }
 
   /** What the provider reported so far counts. Input comes early, and a reported output of an unfinished reply is a lower bound. */
-  estimate(): HubUsage {
+  estimate(): dialects.HubUsage {
     return this.#usageOf(this.#decoding.usage, false);
   }
 
-  #usageOf(reported: HubUsage | undefined, isFinished: boolean): HubUsage {
+  #usageOf(reported: dialects.HubUsage | undefined, isFinished: boolean): dialects.HubUsage {
     const output = (): number => this.#meter.tokensWith();
     return this.#host.usageOf({ reported, items: this.#items, output, isFinished });
   }
@@ -144,11 +116,11 @@ export class StreamResponse implements RoundResponse {
   /** The client is gone: only the usage report matters, and much content that follows ends the wait for it. */
   #readOn({ length }: Buffer): boolean {
     if (!this.#decoding.isCut && !this.#isFinishing) this.#unread += length;
-    if (this.#isOver || this.#fault || this.#unread > READ_ON_BYTES) this.#upstream.done(this.#fault?.kind);
+    if (this.#isOver || this.#fault || this.#unread > rules.READ_ON_BYTES) this.#upstream.done(this.#fault?.kind);
     return true;
   }
 
-  onEnd(error?: TransportError): FaultKind | Fault | undefined {
+  onEnd(error?: TransportError): rules.FaultKind | dialects.Fault | undefined {
     this.#cancelTimer();
     if (this.#isOver) return this.#fault?.kind;
     this.#reader.end({ keepTail: error === undefined && KEEPS_TAIL.has(this.#host.context.pair.upstream.dialect) });
@@ -164,10 +136,10 @@ export class StreamResponse implements RoundResponse {
   }
 
   get #isOver(): boolean {
-    return this.#state !== 'open';
+    return this.state !== 'open';
   }
 
-  #onHubEvents(events: readonly HubEvent[]): void {
+  #onHubEvents(events: readonly dialects.HubEvent[]): void {
     const { client } = this.#host;
     for (const event of events) {
       if (this.#isOver) return;
@@ -179,9 +151,9 @@ export class StreamResponse implements RoundResponse {
         this.#size += sizeOfItem(event.item) - 1;
       }
       if (event.kind === 'item') this.#size += 1;
-      if (this.#size > REPLY_LIMITS.items) return this.#failWith(TOO_MANY_ITEMS);
+      if (this.#size > rules.REPLY_LIMITS.items) return this.#failWith(TOO_MANY_ITEMS);
       if (event.kind === 'finish' && this.#isContinued(event)) {
-        this.#state = 'paused';
+        this.state = 'paused';
         return;
       }
       const fault = event.kind === 'finish' ? this.#faultAtEnd(event) : undefined;
@@ -195,10 +167,10 @@ export class StreamResponse implements RoundResponse {
       this.#cancelTimer();
     }
     if (this.#decoding.isCut) this.#waitForUsage(CLOSE_WAIT_MS, () => this.#decoding.finishCut());
-    else if (this.#decoding.isComplete) this.#waitForUsage(USAGE_GRACE_MS, () => this.#decoding.end());
+    else if (this.#decoding.isComplete) this.#waitForUsage(rules.USAGE_GRACE_MS, () => this.#decoding.end());
   }
 
-  #emit(event: HubEvent): void {
+  #emit(event: dialects.HubEvent): void {
     const { client, rounds } = this.#host;
     // The client reads the usage that is charged.
     const charged = event.kind === 'finish' ? { ...event, usage: this.#usageOf(event.usage, true) } : event;
@@ -209,15 +181,15 @@ export class StreamResponse implements RoundResponse {
   }
 
   /** True when another round follows; the client notices nothing of it. */
-  #isContinued(finish: Extract<HubEvent, { kind: 'finish' }>): boolean {
+  #isContinued(finish: Extract<dialects.HubEvent, { kind: 'finish' }>): boolean {
     const { rounds } = this.#host;
     if (rounds.continueAfter({ ...finish, items: this.#items, account: this.account })) return true;
     return this.#size === 0 && rounds.repeatAfter(finish.stop);
   }
 
-  #complete(usage: HubUsage): void {
+  #complete(usage: dialects.HubUsage): void {
     const { rounds, client } = this.#host;
-    this.#state = 'complete';
+    this.state = 'complete';
     const items = [...rounds.items, ...this.#items];
     this.#charged = this.#host.complete({ items, usage, account: this.account, response: client.finalResponse });
     this.#forget();
@@ -233,27 +205,27 @@ export class StreamResponse implements RoundResponse {
     this.#earlierData = '';
   }
 
-  #faultAtEnd(finish: Omit<CompleteReply, 'items'>): Fault | undefined {
+  #faultAtEnd(finish: Omit<dialects.CompleteReply, 'items'>): dialects.Fault | undefined {
     const { rounds, context } = this.#host;
     return faultOfReply({ ...finish, items: [...rounds.items, ...this.#items] }, context, this.account);
   }
 
-  #fail(error: HubError): void {
+  #fail(error: dialects.HubError): void {
     this.#failWith(faultFromReply(error, this.#host.context, this.account));
   }
 
-  #failWith(fault: Fault): void {
+  #failWith(fault: dialects.Fault): void {
     this.#fault = fault;
     // After an emulated stop sequence the client has all its text; only the usage report failed.
     if (this.#decoding.isCut) return this.#onHubEvents(this.#decoding.finishCut());
     // A client that has left pays for what it could read: it did not leave because of this.
     if (this.#host.context.call.isClientGone) return;
-    this.#state = 'failed';
+    this.state = 'failed';
     if (this.#host.client.isStarted) this.#host.client.push({ kind: 'error', error: fault.error });
   }
 
   /** A failure before the response head: it keeps its status, and another account may be tried. */
-  get #faultBeforeHead(): Fault | undefined {
+  get #faultBeforeHead(): dialects.Fault | undefined {
     return this.#host.client.isStarted ? undefined : this.#fault;
   }
 
@@ -271,7 +243,7 @@ export class StreamResponse implements RoundResponse {
     }
     if (!this.#isOver) return this.#host.client.flush();
     this.#cancelTimer();
-    if (this.#state === 'paused') {
+    if (this.state === 'paused') {
       this.#host.client.flush();
       this.#upstream.done();
       return true;
@@ -284,7 +256,7 @@ export class StreamResponse implements RoundResponse {
   }
 
   /** The client has all its content; the upstream gets a moment to report usage. */
-  #waitForUsage(ms: number, finish: () => readonly HubEvent[]): void {
+  #waitForUsage(ms: number, finish: () => readonly dialects.HubEvent[]): void {
     this.#isWaitingForUsage = true;
     const { clock } = this.#host.context.services;
     const end = (): void => {
@@ -300,8 +272,7 @@ export class StreamResponse implements RoundResponse {
   }
 }
 
-/** In place of a decoder that has nothing more to decode. */
-const OVER: StreamDecoding = {
+const OVER: dialects.StreamDecoding = {
   decode: () => [],
   end: () => [],
   isComplete: false,
@@ -310,7 +281,7 @@ const OVER: StreamDecoding = {
   finishCut: () => [],
 };
 
-const truncatedBy = ({ kind }: TransportError): HubEvent => ({
+const truncatedBy = ({ kind }: TransportError): dialects.HubEvent => ({
   kind: 'error',
-  error: { code: faultRow(kind).code, message: 'The upstream closed the stream before completion.' },
+  error: { code: rules.faultRow(kind).code, message: 'The upstream closed the stream before completion.' },
 });

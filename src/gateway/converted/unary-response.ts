@@ -1,22 +1,13 @@
 /** The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything. */
 import type { Account } from '../../catalog/index.ts';
-import {
-  ApiError,
-  concatBuffers,
-  estimateTokens,
-  JsonLimitError,
-  JsonScanError,
-  parseJson,
-  scanMembers,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, JSON_LIMITS, REPLY_LIMITS } from '../../rules/index.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import type { RoundHost, RoundResponse, RoundState } from './context.ts';
-import { conversionHeaders } from './headers.ts';
-import { omittedFromReply } from './omitted.ts';
+import { conversionHeaders, omittedFromReply } from './headers.ts';
 import { faultFromReply, faultOfReply, oversized, sizeOfItems, TOO_MANY_ITEMS } from './reply-error.ts';
 import type { RoundRequest } from './round-request.ts';
 
@@ -26,22 +17,18 @@ const MAX_BYTES = 64 * 2 ** 20;
 export class UnaryResponse implements RoundResponse {
   readonly account: Account;
   model: string | undefined;
+  state: RoundState = 'open';
   readonly #host: RoundHost;
   readonly #request: RoundRequest;
   readonly #upstream: UpstreamControl;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
-  #state: RoundState = 'open';
 
   constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
     this.account = head.account;
     this.#host = host;
     this.#request = request;
     this.#upstream = upstream;
-  }
-
-  get state(): RoundState {
-    return this.#state;
   }
 
   /** Never paused: nothing is written while the body is read. */
@@ -51,7 +38,7 @@ export class UnaryResponse implements RoundResponse {
   estimate(): HubUsage | undefined {
     // The server stops, and the client gets an error instead of the reply.
     if (this.#host.context.call.isInterrupted) return undefined;
-    const output = (): number => estimateTokens(cutText(concatBuffers(this.#chunks).toString('utf8')));
+    const output = (): number => core.estimateTokens(cutText(core.concatBuffers(this.#chunks).toString('utf8')));
     return this.#host.usageOf({ reported: undefined, items: [], output, isFinished: false });
   }
 
@@ -59,14 +46,14 @@ export class UnaryResponse implements RoundResponse {
     this.#bytes += chunk.length;
     if (this.#bytes <= MAX_BYTES) return this.#chunks.push(chunk) > 0;
     this.#chunks.length = 0;
-    this.#state = 'failed';
+    this.state = 'failed';
     this.#upstream.reject(TOO_LARGE);
     return false;
   }
 
   onEnd(error?: TransportError): FaultKind | Fault | undefined {
     const fault = this.#read(error);
-    if (fault) this.#state = 'failed';
+    if (fault) this.state = 'failed';
     return fault;
   }
 
@@ -74,16 +61,16 @@ export class UnaryResponse implements RoundResponse {
   #read(error?: TransportError): Fault | undefined {
     if (error) return truncated(error.kind);
     try {
-      const bytes = concatBuffers(this.#chunks);
-      if (bytes.length > REPLY_LIMITS.countedBytes) scanMembers(bytes, NO_MEMBERS, REPLY_JSON_LIMITS);
-      const body = parseJson(bytes.toString('utf8'));
+      const bytes = core.concatBuffers(this.#chunks);
+      if (bytes.length > REPLY_LIMITS.countedBytes) core.scanMembers(bytes, NO_MEMBERS, REPLY_JSON_LIMITS);
+      const body = core.parseJson(bytes.toString('utf8'));
       const { dialect } = this.#host.context.pair.upstream;
-      return this.#onReply(this.#decode(body), () => estimateTokens(wholeText(dialect, body)));
+      return this.#onReply(this.#decode(body), () => core.estimateTokens(wholeText(dialect, body)));
     } catch (thrown) {
-      if (thrown instanceof JsonLimitError)
+      if (thrown instanceof core.JsonLimitError)
         return oversized(`The provider's response cannot be converted: ${thrown.message}`);
-      if (thrown instanceof SyntaxError || thrown instanceof JsonScanError) return truncated('failed');
-      if (!(thrown instanceof ApiError)) throw thrown;
+      if (thrown instanceof SyntaxError || thrown instanceof core.JsonScanError) return truncated('failed');
+      if (!(thrown instanceof core.ApiError)) throw thrown;
       return faultFromReply({ code: thrown.code, message: thrown.message }, this.#host.context, this.account);
     }
   }
@@ -104,7 +91,7 @@ export class UnaryResponse implements RoundResponse {
     this.model = reply.model;
     if (sizeOfItems(reply.items) > REPLY_LIMITS.items) return TOO_MANY_ITEMS;
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
-      this.#state = 'paused';
+      this.state = 'paused';
       return undefined;
     }
     // The client reads the usage that is charged.
@@ -115,7 +102,7 @@ export class UnaryResponse implements RoundResponse {
     if (fault) return fault;
     const { omittedTools } = this.#request.encodedFor(this.account).encoded;
     const response = context.pair.client.encodeReply(whole, { ...context.replyContext, omittedTools });
-    this.#state = 'complete';
+    this.state = 'complete';
     const { items, usage } = whole;
     const charged = this.#host.complete({ items, usage, account: this.account, response });
     const send = this.#request.hub.stream

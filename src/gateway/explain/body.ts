@@ -5,15 +5,10 @@ import type { Dialect } from '../../rules/index.ts';
 import { withModel } from '../native/request.ts';
 import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
 
-interface ModelChange {
-  readonly bytes: Buffer;
-  readonly model: string;
-}
-
 const MODEL: ReadonlySet<string> = new Set(['model']);
 
 /** Replaces the model of a body. Throws what the client of a call with this body would get. */
-export const modelJob: ThreadJob<ModelChange, Uint8Array> = {
+export const modelJob: ThreadJob<{ readonly bytes: Buffer; readonly model: string }, Uint8Array> = {
   module: import.meta.url,
   name: 'modelJob',
   inlineBytes: LARGE_BODY_BYTES,

@@ -19,7 +19,14 @@ const line = (pattern: string, more: Partial<ModelLine> = {}): ModelLine => ({
   ...more,
 });
 const key = (groupId: string, allowedModels: readonly string[] | null = null): Key =>
-  ({ id: 'key_1', userId: 'ana', groupId, allowedModels, store: true, userMultiplierPpm: 1_000_000n }) as Key;
+  ({
+    id: 'key_1',
+    userId: 'ana',
+    groups: [groupId],
+    allowedModels,
+    store: true,
+    userMultiplierPpm: 1_000_000n,
+  }) as Partial<Key> as Key;
 
 const accounts = [account('oa1', 'openai', ['chat']), account('cl1', 'claude', ['messages'], 1)];
 const catalog = new Catalog(

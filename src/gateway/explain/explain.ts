@@ -1,19 +1,8 @@
-/**
- * The plan of a call, without the call: reads the request as a real one is read, for every way of its plan, and compares what it found with
- * the accounts, the price and the wallet of this moment. Sends nothing, reserves nothing, and shows nothing of the body.
- */
+/** The plan of a call that is not sent: its request is read for every way, and compared with accounts, price and wallet. Shows nothing of the body. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, fallbackTarget, priceAt } from '../../catalog/index.ts';
-import {
-  ApiError,
-  fail,
-  formatNanos,
-  type MaybePromise,
-  type Nanos,
-  newRequestId,
-  parseNanos,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import { InsufficientBalance } from '../../ledger/index.ts';
 import { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Pool } from '../../providers/pool/index.ts';
@@ -23,8 +12,9 @@ import { RunSink } from '../background/run-sink.ts';
 import { quoteCall } from '../billing/admission.ts';
 import { withAdvice } from '../billing/advice.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, callersOf } from '../caller.ts';
 import { endpointNotSupported, WayUnavailable } from '../client-error.ts';
+import { chooseByModel } from '../key-groups.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { begin, next, type Outcome, onlyReady } from '../next-step.ts';
 import { channelsOf, type Plan, plan, type UnusedWay, type Way } from '../plan.ts';
@@ -37,15 +27,13 @@ export interface ExplainServices extends WayServices {
   readonly pool: Pool;
   readonly balance: (userId: string) => Promise<{ readonly available: string }>;
   /** Throws or rejects when the amount does not fit the spend limits of the key and its user. */
-  readonly checkSpend: (caller: Caller, nanos: Nanos) => MaybePromise<void>;
+  readonly checkSpend: (caller: Caller, nanos: core.Nanos) => core.MaybePromise<void>;
 }
 
 export interface ExplainedCall {
   readonly key: Key;
   readonly model: string;
-  /** That of the key's group by default. */
   readonly dialect?: rules.Dialect | undefined;
-  /** A minimal one by default. */
   readonly body?: Buffer | undefined;
 }
 
@@ -59,19 +47,28 @@ const dialectOf = (style: rules.Style): rules.Dialect => (style === 'generate-co
 
 export async function explainCall(services: ExplainServices, asked: ExplainedCall): Promise<ShownExplanation> {
   const { key, model } = asked;
-  const group = services.catalog().group(key.groupId);
-  if (!group || group.style === 'video')
-    throw fail('invalid_request', 'key: its group serves no text.', { param: 'key' });
-  const caller: Caller = { key, group: { ...group, style: group.style } };
-  const dialect = asked.dialect ?? dialectOf(group.style);
+  const catalog = services.catalog();
+  const [first] = callersOf(catalog, key);
+  if (!first) throw core.failAt('invalid_request', 'key', 'its group serves no text.');
+  const inOrder = chooseByModel(catalog, { ...first, key: { ...key, prefer: 'order' } }, 'responses.create', model);
+  const dialect = asked.dialect ?? dialectOf(inOrder.group.style);
+  const caller = chooseByModel(catalog, first, OPERATIONS[dialect], model);
   const { method, path } = rules.inferenceRow(OPERATIONS[dialect]);
   const endpoint = `${method} ${path.replace('{model}', encodeURIComponent(model))}`;
   const { available } = await services.balance(key.userId);
-  const wallet = parseNanos(available) ?? 0n;
+  const wallet = core.parseNanos(available) ?? 0n;
   const explained = await new Explanation(services, { ...asked, caller, dialect, endpoint, wallet }).run();
   return {
-    ...{ object: 'explanation', currency: 'USD', key: key.id, user: key.userId, group: group.id, model, dialect },
-    ...{ endpoint, minimal_body: asked.body === undefined, available, ...explained },
+    ...{ object: 'explanation', currency: 'USD', key: key.id, user: key.userId, group: caller.group.id },
+    ...{
+      groups: key.groups,
+      model,
+      dialect,
+      endpoint,
+      minimal_body: asked.body === undefined,
+      available,
+      ...explained,
+    },
   };
 }
 
@@ -79,8 +76,7 @@ interface Asked extends ExplainedCall {
   readonly caller: Caller;
   readonly dialect: rules.Dialect;
   readonly endpoint: string;
-  /** What the wallet covers. */
-  readonly wallet: Nanos;
+  readonly wallet: core.Nanos;
 }
 
 /** A way after the request was read for it. `shown` where it has a price; an error where it cannot serve the call. */
@@ -89,9 +85,9 @@ interface Candidate {
   readonly request?: WayRequest;
   readonly accounts: readonly Account[];
   readonly shown?: ExplainedWay;
-  readonly error: ApiError | undefined;
+  readonly error: core.ApiError | undefined;
   /** Its accounts are cooling down, full or parked. */
-  busy?: ApiError | undefined;
+  busy?: core.ApiError | undefined;
 }
 
 type Explained = Pick<ShownExplanation, 'ways' | 'left_out' | 'way' | 'error'>;
@@ -125,7 +121,7 @@ class Explanation {
       for (const way of planned.ways) candidates.push(await this.#candidate(call, request, way));
       return this.#outcome(candidates, this.#decide(planned, candidates));
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof core.ApiError)) throw error;
       this.#leaveOut(REASONS[error.code] ?? 'request', caller.group.id, { detail: error.message });
       return this.#outcome([], error);
     } finally {
@@ -133,7 +129,6 @@ class Explanation {
     }
   }
 
-  /** As the client would send it. */
   #call(): Call {
     const { clock } = this.#services;
     const { key, endpoint, model } = this.#asked;
@@ -141,7 +136,14 @@ class Explanation {
     const request = { method: 'POST', url: path, version: '1.1', address: '', headers: {}, rawHeaders: [] } as const;
     const { errorFormat } = rules.inferenceRow(this.#operation);
     const call = new Call({
-      ...{ id: newRequestId(clock.now()), operation: this.#operation, errorFormat, path, query: '', params: { model } },
+      ...{
+        id: core.newRequestId(clock.now()),
+        operation: this.#operation,
+        errorFormat,
+        path,
+        query: '',
+        params: { model },
+      },
       ...{ address: '', startedAt: clock.now(), clock, response: new RunSink(() => {}) },
       request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     });
@@ -161,8 +163,6 @@ class Explanation {
     );
     return Buffer.from(buffer, byteOffset, byteLength);
   }
-
-  // ---------------------------------------------------------------- the plan
 
   #noteUnused(request: RequestRead, { ways, leftOut }: Plan): void {
     const { caller } = this.#asked;
@@ -204,13 +204,10 @@ class Explanation {
       if (!used.has(account)) this.#leaveOut('dialect', group.id, { account: account.id });
   }
 
-  /** Once, although two lines of a group may have the same reason. */
   #leaveOut(reason: LeftOutReason, group: string, about: Partial<LeftOut> = {}): void {
     const one = { group, line: null, dialect: null, account: null, reason, detail: null, ...about };
     if (!this.#leftOut.some((known) => isDeepStrictEqual(known, one))) this.#leftOut.push(one);
   }
-
-  // ---------------------------------------------------------------- the request, for each way
 
   async #candidate(call: Call, read: RequestRead, planned: Way): Promise<Candidate> {
     const { caller, dialect } = planned;
@@ -220,10 +217,10 @@ class Explanation {
       const { accounts } = way;
       this.#noteAccounts(way);
       const shown = this.#show(way, request, accounts);
-      const none = accounts.length === 0 ? new WayUnavailable(fail('no_upstream_account'), 'out') : undefined;
+      const none = accounts.length === 0 ? new WayUnavailable(core.fail('no_upstream_account'), 'out') : undefined;
       return { isOwn, request, accounts, shown, error: (await this.#refusal(caller, request.facts)) ?? none };
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+      if (!(error instanceof core.ApiError)) throw error;
       const line = caller.fallback?.model.line.pattern ?? null;
       this.#leaveOut(REASONS[error.code] ?? 'request', caller.group.id, { line, dialect, detail: error.message });
       return { isOwn, accounts: [], error };
@@ -255,9 +252,9 @@ class Explanation {
       }),
       price: priceId === null ? null : String(priceId),
       rates: (priceAt(line, clock.now())?.rates as ExplainedWay['rates'] | undefined) ?? null,
-      group_multiplier: formatNanos(group.multiplierPpm * 1000n),
-      user_multiplier: formatNanos(key.userMultiplierPpm * 1000n),
-      ...{ max_cost: formatNanos(maxCost), covered: maxCost <= this.#asked.wallet, error: null },
+      group_multiplier: core.formatNanos(group.multiplierPpm * 1000n),
+      user_multiplier: core.formatNanos(key.userMultiplierPpm * 1000n),
+      ...{ max_cost: core.formatNanos(maxCost), covered: maxCost <= this.#asked.wallet, error: null },
     };
   }
 
@@ -266,22 +263,20 @@ class Explanation {
   }
 
   /** The error with which a spend limit or the wallet would refuse the call. */
-  async #refusal(caller: Caller, facts: CallFacts): Promise<ApiError | undefined> {
+  async #refusal(caller: Caller, facts: CallFacts): Promise<core.ApiError | undefined> {
     const { wallet } = this.#asked;
-    const costOf = (changed: CallFacts): Nanos => quoteCall(caller, changed, this.#services.clock.now()).maxCost;
+    const costOf = (changed: CallFacts): core.Nanos => quoteCall(caller, changed, this.#services.clock.now()).maxCost;
     const admit = async (): Promise<void> => {
       await this.#services.checkSpend(caller, costOf(facts));
       if (costOf(facts) > wallet) throw new InsufficientBalance(wallet);
     };
-    return withAdvice<Promise<ApiError | undefined>>(() => admit().then(() => undefined), costOf, facts).catch(
-      (error: unknown) => (error instanceof ApiError ? error : Promise.reject(error)),
+    return withAdvice(() => admit().then(() => undefined), costOf, facts).catch((error: unknown) =>
+      error instanceof core.ApiError ? error : Promise.reject(error),
     );
   }
 
-  // ---------------------------------------------------------------- what would happen
-
   /** The way that serves the call, or the error of its client: what a call would do, with the accounts as they are now. */
-  #decide(order: Plan, all: readonly Candidate[]): Candidate | ApiError | undefined {
+  #decide(order: Plan, all: readonly Candidate[]): Candidate | core.ApiError | undefined {
     const { clock, pool } = this.#services;
     const operation = rules.inferenceRow(this.#operation).timeouts;
     let progress = begin(order);
@@ -314,9 +309,9 @@ class Explanation {
     }
   }
 
-  #outcome(all: readonly Candidate[], decided: Candidate | ApiError | undefined): Explained {
+  #outcome(all: readonly Candidate[], decided: Candidate | core.ApiError | undefined): Explained {
     const tried = all.filter(({ accounts }) => accounts.length > 0);
-    const error = decided instanceof ApiError ? decided : undefined;
+    const error = decided instanceof core.ApiError ? decided : undefined;
     return {
       ways: tried.flatMap((one) => (one.shown ? { ...one.shown, error: this.#view(one.error ?? one.busy) } : [])),
       left_out: this.#leftOut,
@@ -325,7 +320,7 @@ class Explanation {
     };
   }
 
-  #view(error: ApiError | undefined): Explained['error'] {
+  #view(error: core.ApiError | undefined): Explained['error'] {
     if (!error) return null;
     const { code, message, details } = error;
     const { status, statusIn } = rules.errorRow(code);
@@ -334,7 +329,7 @@ class Explanation {
   }
 }
 
-const REASONS: Partial<Record<ApiError['code'], LeftOutReason>> = {
+const REASONS: Partial<Record<core.ApiError['code'], LeftOutReason>> = {
   model_not_allowed: 'key_models',
   model_not_found: 'no_line',
   model_not_priced: 'no_price',

@@ -18,9 +18,7 @@ export interface WayServices extends ReadServices, Pick<ConvertedServices, 'acco
 export interface WayRequest {
   readonly facts: CallFacts;
   readonly opaque: ExplainedWay['opaque'];
-  /** Fields that a conversion leaves out. */
   readonly dropped: readonly string[];
-  /** Only this account serves it. */
   readonly accountId?: string | undefined;
 }
 

@@ -1,20 +1,6 @@
-/**
- * Check of the fields that image generations and edits share, by the table in rules/images.ts and what the model accepts. An error names
- * the field, its rule and the nearest valid value, before anything is charged or sent.
- */
+/** Check of the fields that image generations and edits share. An error names the field, its rule and the nearest valid value. */
 import { type ApiError, failAt } from '../../core/index.ts';
-import {
-  CONTRACT_IMAGES,
-  DEFAULT_OUTPUT_FORMAT,
-  IMAGE_COMBINATIONS,
-  IMAGE_FIELDS,
-  IMAGE_PRESETS,
-  type ImageCapabilities,
-  type ImageField,
-  type ImageFieldRule,
-  OPEN_IMAGE_VALUE,
-  pixelsOf,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 
 /** What a valid request asks for; `auto` where it leaves the choice to the provider. */
 export interface ImageSettings {
@@ -28,15 +14,15 @@ export interface ImageSettings {
   readonly promptBytes: number;
 }
 /** As a request has them; undefined or null where it does not set one. */
-export type ImageValues = { readonly [F in ImageField]?: unknown };
+export type ImageValues = { readonly [F in rules.ImageField]?: unknown };
 
-export const imageValues = (read: (field: ImageField) => unknown): ImageValues =>
+export const imageValues = (read: (field: rules.ImageField) => unknown): ImageValues =>
   Object.fromEntries(FIELDS.map(([field]) => [field, read(field)]));
 
-const FIELDS = Object.entries(IMAGE_FIELDS) as [ImageField, ImageFieldRule][];
+const FIELDS = Object.entries(rules.IMAGE_FIELDS) as [rules.ImageField, rules.ImageFieldRule][];
 
-export function checkImageFields(given: ImageValues, model: ImageCapabilities): ImageSettings {
-  const values = new Map<ImageField, unknown>();
+export function checkImageFields(given: ImageValues, model: rules.ImageCapabilities): ImageSettings {
+  const values = new Map<rules.ImageField, unknown>();
   for (const [field, rule] of FIELDS) {
     const value = given[field] ?? undefined;
     if (value !== undefined) checkValue(field, rule, value, model);
@@ -57,7 +43,12 @@ export function checkImageFields(given: ImageValues, model: ImageCapabilities): 
   };
 }
 
-function checkValue(field: ImageField, rule: ImageFieldRule, value: unknown, model: ImageCapabilities): void {
+function checkValue(
+  field: rules.ImageField,
+  rule: rules.ImageFieldRule,
+  value: unknown,
+  model: rules.ImageCapabilities,
+): void {
   switch (rule.kind) {
     case 'text':
       if (typeof value !== 'string') throw invalid(field, `expected a string, found ${shown(value)}.`);
@@ -77,17 +68,23 @@ function checkValue(field: ImageField, rule: ImageFieldRule, value: unknown, mod
   }
 }
 
-type ChoiceRule = Extract<ImageFieldRule, { kind: 'choice' }>;
+type ChoiceRule = Extract<rules.ImageFieldRule, { kind: 'choice' }>;
 
-function checkChoice(field: ImageField, rule: ChoiceRule, value: unknown, values: readonly string[] | 'any'): void {
-  if (typeof value === 'string' && (values === 'any' ? OPEN_IMAGE_VALUE.test(value) : values.includes(value))) return;
+function checkChoice(
+  field: rules.ImageField,
+  rule: ChoiceRule,
+  value: unknown,
+  values: readonly string[] | 'any',
+): void {
+  if (typeof value === 'string' && (values === 'any' ? rules.OPEN_IMAGE_VALUE.test(value) : values.includes(value)))
+    return;
   if (values === 'any') throw invalid(field, `expected a word, found ${shown(value)}.`);
   const near = nearest(values, rule.suggestions, value);
   throw invalid(field, `expected ${either(values)}, found ${shown(value)}; use "${near}".`);
 }
 
 function checkInteger(
-  field: ImageField,
+  field: rules.ImageField,
   { min, max }: { min: number; max?: number | undefined },
   value: unknown,
 ): void {
@@ -98,14 +95,14 @@ function checkInteger(
 }
 
 /** G 4.9: `auto` or WxH within the pixel budget, and what else the model has. */
-function checkSize(value: unknown, { imageSizes, imagePixels }: ImageCapabilities): void {
+function checkSize(value: unknown, { imageSizes, imagePixels }: rules.ImageCapabilities): void {
   const word = typeof value === 'string' ? value : undefined;
   if (word === 'auto' || (word !== undefined && imageSizes !== 'any' && imageSizes.includes(word))) return;
-  const pixels = word === undefined ? undefined : pixelsOf(word);
+  const pixels = word === undefined ? undefined : rules.pixelsOf(word);
   if (pixels === undefined) {
-    if (imageSizes === 'any' && OPEN_IMAGE_VALUE.test(word ?? '')) return;
+    if (imageSizes === 'any' && rules.OPEN_IMAGE_VALUE.test(word ?? '')) return;
     const [, width, height] = /^\s*(\d{1,5})\D{1,3}(\d{1,5})\s*$/.exec(String(value)) ?? [];
-    const near = width && height && pixelsOf(`${+width}x${+height}`) ? `${+width}x${+height}` : 'auto';
+    const near = width && height && rules.pixelsOf(`${+width}x${+height}`) ? `${+width}x${+height}` : 'auto';
     const others = imageSizes === 'any' || imageSizes.length === 0 ? '' : ` ${imageSizes.join(', ')},`;
     throw invalid(
       'size',
@@ -115,20 +112,21 @@ function checkSize(value: unknown, { imageSizes, imagePixels }: ImageCapabilitie
   if (imagePixels === 'any' || pixels <= imagePixels) return;
   const { size, ratio } = largestPreset(String(value));
   const advice =
-    (pixelsOf(size) ?? 0) <= imagePixels ? `use "${size}", the largest preset of the ratio ${ratio}` : 'use "auto"';
+    (rules.pixelsOf(size) ?? 0) <= imagePixels
+      ? `use "${size}", the largest preset of the ratio ${ratio}`
+      : 'use "auto"';
   throw invalid(
     'size',
     `the requested resolution exceeds the current pixel budget: ${value} is ${grouped(pixels)} pixels, at most ${grouped(imagePixels)} are possible; ${advice}.`,
   );
 }
 
-/** The largest preset whose ratio is the nearest to that of the size. */
 function largestPreset(size: string): { size: string; ratio: string } {
   const ratioOf = (text: string): number => {
     const [width = 1, height = 1] = text.split(/[x:]/).map(Number);
     return Math.log(width / height);
   };
-  const distances = Object.entries(IMAGE_PRESETS['4K']).map(([ratio, preset]) => ({
+  const distances = Object.entries(rules.IMAGE_PRESETS['4K']).map(([ratio, preset]) => ({
     ratio,
     size: preset,
     distance: Math.abs(ratioOf(ratio) - ratioOf(size)),
@@ -137,12 +135,15 @@ function largestPreset(size: string): { size: string; ratio: string } {
 }
 
 /** The provider alone knows the format that it makes by default, and what goes with formats beyond those of the contract. */
-function checkCombinations(values: ReadonlyMap<ImageField, unknown>, { imageFormats }: ImageCapabilities): void {
+function checkCombinations(
+  values: ReadonlyMap<rules.ImageField, unknown>,
+  { imageFormats }: rules.ImageCapabilities,
+): void {
   const given = values.get('output_format');
   if (given === undefined && imageFormats === 'any') return;
-  const format = String(given ?? DEFAULT_OUTPUT_FORMAT);
+  const format = String(given ?? rules.DEFAULT_OUTPUT_FORMAT);
   if (!isContractFormat(format)) return;
-  for (const rule of IMAGE_COMBINATIONS) {
+  for (const rule of rules.IMAGE_COMBINATIONS) {
     const value = values.get(rule.field);
     const applies = 'value' in rule ? value === rule.value : value !== undefined;
     if (!applies || (rule.formats as readonly string[]).includes(format)) continue;
@@ -155,7 +156,7 @@ function checkCombinations(values: ReadonlyMap<ImageField, unknown>, { imageForm
 }
 
 export const isContractFormat = (format: string): boolean =>
-  (CONTRACT_IMAGES.imageFormats as readonly string[]).includes(format);
+  (rules.CONTRACT_IMAGES.imageFormats as readonly string[]).includes(format);
 
 /** The valid value that the caller most likely meant: a known synonym, or the word with the most letters in common. */
 function nearest(values: readonly string[], suggestions: ChoiceRule['suggestions'], value: unknown): string {

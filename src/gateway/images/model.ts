@@ -5,10 +5,7 @@ import { parseRates } from '../../ledger/index.ts';
 import type { Caller } from '../caller.ts';
 import { mayUse } from '../models/resolve.ts';
 
-/**
- * The first image model of the group that the key may use: one that the operator marked by its capabilities, otherwise one that has
- * prices for images. A text model may have them too, for images that it draws as a tool, so models without a price for text come first.
- */
+/** One that the operator marked by its capabilities, else one with prices for images; models without a price for text first, because others draw as a tool. */
 export function defaultImageModel(catalog: Catalog, caller: Caller, now: number): string | undefined {
   const lines = namedLines(catalog, caller, now).filter(({ overrides }) => overrides.imageOutput !== false);
   const priced = lines.filter((line) => hasImagePrice(line, now));
@@ -22,14 +19,12 @@ export function isConvertedImageModel({ group }: Caller, model: Model): boolean 
   return imagesEndpoint && imageOutput;
 }
 
-/** The first of these models that the key may use. */
 export const convertedImageModel = (catalog: Catalog, caller: Caller, now: number): string | undefined =>
   namedLines(catalog, caller, now).find((line) => {
     const { pattern: name, upstream } = line;
     return isConvertedImageModel(caller, { name, upstream: upstream ?? name, line });
   })?.pattern;
 
-/** Models with a full name that the key may use now. */
 const namedLines = (catalog: Catalog, caller: Caller, now: number): ModelLine[] =>
   catalog
     .lines(caller.group.id)

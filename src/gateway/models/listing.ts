@@ -1,17 +1,16 @@
-/**
- * The models that a key may use, for GET /v1/models and GET /v1beta/models: names in the catalog, and for each glob the matching names
- * that the accounts' providers list. A listing that fails is left out; it is never an error.
- */
+/** The models that a key may use: names in the catalog, and for globs the matching names that providers list. A listing that fails is left out. */
+import type { Key } from '../../access/keys/index.ts';
 import { type Account, type Catalog, isUsable, type ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
 import { fetchJson, type UpstreamClient } from '../../providers/upstream/index.ts';
 import { DEFAULT_MESSAGES_VERSION, type Style, TIMEOUTS } from '../../rules/index.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, callersOf } from '../caller.ts';
 import { upstreamRequest } from '../upstream-request.ts';
 import { mayUse } from './resolve.ts';
 
 export interface ListedModel {
   readonly id: string;
+  readonly group: Caller['group'];
   readonly line: ModelLine;
 }
 
@@ -54,26 +53,37 @@ export class ModelListing {
     this.#clock = clock;
   }
 
-  async list(catalog: Catalog, caller: Caller): Promise<ListedModel[]> {
+  /** Of all groups of the key, each once, as calls find it. */
+  async list(catalog: Catalog, key: Key): Promise<ListedModel[]> {
+    const lists = await Promise.all(callersOf(catalog, key).map((caller) => this.#listIn(catalog, caller)));
+    if (lists.length === 1) return lists.flat();
+    return [...Map.groupBy(lists.flat(), ({ id }) => id).values()].flatMap((same) => same.slice(0, 1));
+  }
+
+  async #listIn(catalog: Catalog, caller: Caller): Promise<ListedModel[]> {
+    const { group } = caller;
     const lines = catalog.lines(caller.group.id);
     const found = new Map<string, ListedModel>();
     for (const line of lines) {
-      if (!isGlob(line.pattern)) found.set(line.pattern, found.get(line.pattern) ?? { id: line.pattern, line });
+      if (!isGlob(line.pattern)) found.set(line.pattern, found.get(line.pattern) ?? { id: line.pattern, group, line });
     }
     const globs = lines.filter((line) => isGlob(line.pattern) && line.upstream === null);
     const offered =
       globs.length === 0 ? [] : await this.#offered(caller.group.style, catalog.accounts(caller.group.id));
     for (const line of globs) {
-      for (const id of offered) if (matchesGlob(line.pattern, id) && !found.has(id)) found.set(id, { id, line });
+      for (const id of offered) if (matchesGlob(line.pattern, id) && !found.has(id)) found.set(id, { id, group, line });
     }
     const now = this.#clock.now();
     return [...found.values()].filter(({ id, line }) => mayUse(caller, id) && isUsable(line, now));
   }
 
   /** By the same rule as calls: a glob accepts every name that it matches. */
-  find(catalog: Catalog, caller: Caller, name: string): ListedModel | undefined {
-    const line = catalog.resolve(caller.group.id, name)?.line;
-    return line && mayUse(caller, name) && isUsable(line, this.#clock.now()) ? { id: name, line } : undefined;
+  find(catalog: Catalog, key: Key, name: string): ListedModel | undefined {
+    const [found] = callersOf(catalog, key).flatMap(({ group }) => {
+      const line = catalog.resolve(group.id, name)?.line;
+      return line ? [{ id: name, group, line }] : [];
+    });
+    return found && mayUse({ key }, name) && isUsable(found.line, this.#clock.now()) ? found : undefined;
   }
 
   async #offered(style: Style, accounts: readonly Account[]): Promise<string[]> {

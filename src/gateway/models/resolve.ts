@@ -10,40 +10,38 @@ export const resolveModel = (catalog: Catalog, caller: Caller, name: unknown): M
   // The key was checked for the line that its caller names.
   caller.fallback ? caller.fallback.model : resolveNamed(catalog, caller, name, 'model');
 
-/** A model that a member of the request names, in the group that serves it. */
 export function resolveNamed(catalog: Catalog, caller: Caller, name: unknown, param: string): Model {
-  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME || !name.isWellFormed()) {
-    throw failAt('invalid_request', param, `expected a string of 1 to ${MAX_NAME} characters.`);
-  }
-  if (!mayUse(caller, name)) {
-    throw fail('model_not_allowed', `${param}: this API key may not use "${shown(name)}".`, {
-      param,
-      model: name,
-    });
-  }
+  if (!isModelName(name)) throw failAt('invalid_request', param, `expected a string of 1 to ${MAX_NAME} characters.`);
+  if (!mayUse(caller, name))
+    throw fail('model_not_allowed', `${param}: this API key may not use "${shown(name)}".`, { param, model: name });
   const model = catalog.resolve(caller.group.id, name);
-  if (!model) {
+  if (!model)
     throw fail(
       'model_not_found',
-      `${param}: "${shown(name)}" is not available to keys of group "${caller.group.id}"; GET /v1/models lists what is.`,
+      `${param}: "${shown(name)}" is not available to keys of ${groupsText(caller, param)}; GET /v1/models lists what is.`,
       { param, model: name },
     );
-  }
   return model;
 }
 
-/** The account's own name for the model, or the catalog's. */
+export const isModelName = (name: unknown): name is string =>
+  typeof name === 'string' && name !== '' && name.length <= MAX_NAME && name.isWellFormed();
+
+/** The model of a request has chosen the group, so that none of several has it. */
+export const groupsText = ({ key, group }: Pick<Caller, 'key' | 'group'>, param = 'model'): string =>
+  key.groups.length === 1 || param !== 'model'
+    ? `group "${group.id}"`
+    : `the groups ${key.groups.map((id) => `"${id}"`).join(', ')}`;
+
 export const upstreamName = (model: Model, account: Account): string =>
   account.models.get(model.upstream) ?? model.upstream;
 
-export const mayUse = ({ key }: Caller, name: string): boolean =>
+export const mayUse = ({ key }: Pick<Caller, 'key'>, name: string): boolean =>
   key.allowedModels === null || key.allowedModels.some((pattern) => matchesGlob(pattern, name));
 
-/** A model that a member of the request names beside its own. */
 export interface NamedModel {
   readonly path: string;
   readonly name: unknown;
-  /** The type of the tool that names it. */
   readonly tool?: string | undefined;
 }
 export type OtherModel = Omit<NamedModel, 'name'> & { readonly model: Model };

@@ -21,7 +21,6 @@ export const acceptableBetas = (betas: readonly string[], { removed }: Lessons):
 export const betaMembers = (betas: readonly string[]): Record<string, object> =>
   betas.length === 0 ? {} : { [BETA_HEADER]: Object.fromEntries(betas.map((beta) => [beta, true])) };
 
-/** The headers with these betas only. */
 export const withBetas = (headers: readonly string[], betas: readonly string[]): string[] => [
   ...headers.filter((_, n) => headers[n - (n % 2)] !== BETA_HEADER),
   ...(betas.length === 0 ? [] : [BETA_HEADER, betas.join(',')]),

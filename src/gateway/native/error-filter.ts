@@ -1,7 +1,4 @@
-/**
- * Errors in native responses that have the status of a success: an error event in a stream, an error body. They pass on without our
- * secrets; all other bytes pass as they come.
- */
+/** Errors in native responses with the status of a success: an error event, an error body. Our secrets are removed; other bytes pass. */
 import { redact, type Secrets } from '../../catalog/index.ts';
 import { blockData, blocksOf, concatBuffers, GrowingBuffer, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
 
@@ -19,7 +16,6 @@ const EMPTY = Buffer.alloc(0);
 export class ErrorFilter {
   readonly #secrets: Secrets;
   readonly #joined = new GrowingBuffer();
-  /** The beginning of an event, without its end. */
   #held: Buffer = EMPTY;
   /** The event is too long for an error. It passes, but for its last bytes. */
   #isLong = false;

@@ -1,7 +1,4 @@
-/**
- * The native path: the group speaks the caller's dialect, so bytes pass both ways as they are. Only credentials, hop-by-hop
- * headers and the model's alias change, and chat streams ask for usage.
- */
+/** The native path: bytes pass both ways. Only credentials, hop-by-hop headers and the model's alias change; chat streams ask for usage. */
 import { type Account, redact, type Secrets } from '../../catalog/index.ts';
 import { type ApiError, fail, isJsonType, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
@@ -35,7 +32,6 @@ export interface Forwarding {
   readonly operation: InferenceOperation;
   readonly way: Way & { readonly isNative: true };
   readonly request: NativeRequest;
-  /** Other ways can take the call too. */
   readonly tries?: Tries | undefined;
 }
 
@@ -46,7 +42,7 @@ export async function forward(
 ): Promise<void> {
   const { caller, dialect, model, accounts, others } = way;
   const id = call.params.response_id ?? '';
-  if (operation === 'responses.delete') await services.background.endBeforeDelete(id, caller.key.userId);
+  if (DELETES.has(operation)) await services.background.endBeforeDelete(id, caller.key.userId);
   const { isStream, bounds, images, tiers } = request;
   call.addLogFields({ model: model?.name, stream: isStream });
   call.trace.client = dialect;
@@ -82,8 +78,11 @@ export async function forward(
     admission?.release();
     if (background) await background.end(native.lostUsage);
   }
-  if (operation === 'responses.cancel') await services.background.checkSoon(id);
+  if (CANCELS.has(operation)) await services.background.checkSoon(id);
 }
+
+const DELETES: ReadonlySet<InferenceOperation> = new Set(['responses.delete', 'interactions.delete'] as const);
+const CANCELS: ReadonlySet<InferenceOperation> = new Set(['responses.cancel', 'interactions.cancel'] as const);
 
 type CallContext = NativeResponseContext &
   Forwarding['way'] & {
@@ -92,7 +91,6 @@ type CallContext = NativeResponseContext &
     readonly tries: Tries | undefined;
   };
 
-/** One native call: its upstream request on each account, and the response of the newest attempt. */
 class NativeCall implements UpstreamCall {
   readonly accounts: readonly Account[];
   readonly affinity: Affinity;
@@ -106,11 +104,9 @@ class NativeCall implements UpstreamCall {
   #sentTo: Account | undefined;
   /** The newest attempt carries an option that the gateway added. */
   #asksForUsage = false;
-  /** Of the newest attempt, on an account at Bedrock. */
   #betas: readonly string[] = [];
   /** Undefined where the gateway adds nothing to the request. */
   readonly #retry: OptionRetry | undefined;
-  /** The request in the form of the newest attempt. */
   #request: NativeRequest;
   /** It is being read without its opaque values. */
   #rest: MaybePromise<NativeRequest> | undefined;
@@ -215,7 +211,6 @@ class NativeCall implements UpstreamCall {
     return this.#retry?.onRejected(failure, rejected) ? { ...fault, kind: 'option_rejected' } : fault;
   }
 
-  /** The account's name for the model; empty for requests without one. */
   #nameFor(account: Account): string {
     const { model } = this.#context;
     return model ? upstreamName(model, account) : '';

@@ -1,7 +1,4 @@
-/**
- * Objects of the account that a generate-content request can name: caches, files, file search stores and tuned models. No call through the
- * gateway creates them, so they cannot be the caller's (docs/adr/0012-provider-objects.md).
- */
+/** Objects of the account that a generate-content request can name. No call creates them (docs/adr/0012-provider-objects.md). */
 import { bothSpellings } from '../request-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -21,10 +18,8 @@ export const GOOGLE_MARKERS = {
   names: new Set(['model', 'contents', 'content', 'tools', ...bothSpellings('systemInstruction'), ...CACHE, ...INNER]),
 } as const;
 
-/** The name of a tuned model, which belongs to the account. */
 export const isTunedModel = (name: unknown): boolean => typeof name === 'string' && name.startsWith('tunedModels/');
 
-/** The first field with an object of the account. */
 export function googleObjectIn(request: Json): string | undefined {
   for (const [name, value] of Object.entries(request)) {
     if (CACHE.includes(name) && value !== null) return name;

@@ -1,37 +1,30 @@
-/** Headers and path of a native call, both ways, by the lists in src/rules/. */
+/** Headers, path and query of a native call, by the lists in src/rules/. Every other parameter of the query keeps its bytes. */
 import { failAt } from '../../core/index.ts';
 import type { HttpHeaders } from '../../platform/http/index.ts';
 import { type Call, idHeaders } from '../../platform/web/index.ts';
-import {
-  DEFAULT_MESSAGES_VERSION,
-  NOT_FORWARDED,
-  PASSED_BACK,
-  REFUSED_BY_GENERATE,
-  type Style,
-} from '../../rules/index.ts';
-import { forwardedQuery } from './query.ts';
+import * as rules from '../../rules/index.ts';
 
 /** The caller's headers without those in NOT_FORWARDED, to which the caller's credential belongs. */
-export function requestHeaders(call: Call, style: Style): string[] {
+export function requestHeaders(call: Call, style: rules.Style): string[] {
   const { rawHeaders: fields } = call.request;
   const hop = hopByHop(call.header('connection'));
   const headers: string[] = [];
   let hasVersion = false;
   for (let n = 0; n < fields.length; n += 2) {
     const name = fields[n] ?? '';
-    if (NOT_FORWARDED.has(name) || hop.includes(name)) continue;
+    if (rules.NOT_FORWARDED.has(name) || hop.includes(name)) continue;
     if (name === 'anthropic-version') hasVersion = true;
     headers.push(name, fields[n + 1] ?? '');
   }
   // The tap reads usage from the response; it could not read a compressed one.
   headers.push('accept-encoding', 'identity');
-  if (style === 'messages' && !hasVersion) headers.push('anthropic-version', DEFAULT_MESSAGES_VERSION);
+  if (style === 'messages' && !hasVersion) headers.push('anthropic-version', rules.DEFAULT_MESSAGES_VERSION);
   return headers;
 }
 
 /** Throws for a header that changes the form of a generate-content response. */
 export function rejectReshapingHeaders(call: Call): void {
-  for (const name of REFUSED_BY_GENERATE) {
+  for (const name of rules.REFUSED_BY_GENERATE) {
     if (call.header(name) === undefined) continue;
     throw failAt('unsupported_parameter', name, 'this header changes the form of the response; omit it.');
   }
@@ -47,7 +40,6 @@ export function rejectReshapingHeaders(call: Call): void {
 /** Accepts JSON or events, and does not prefer Protocol Buffers, which the provider offers too. */
 const READABLE = /^(?!.*protobuf).*(?:json|text\/(?:event-stream|\*)|\*\/\*|application\/\*)/i;
 
-/** Headers that the caller marks as belonging to this connection only. */
 function hopByHop(connection: string | undefined): readonly string[] {
   return connection === undefined || connection === 'keep-alive'
     ? []
@@ -61,7 +53,7 @@ export function responseHeaders(call: Call, headers: HttpHeaders): Record<string
   const passed: Record<string, string> = idHeaders(call);
   for (const name in headers) {
     const value = headers[name];
-    if (PASSED_BACK.has(name) && value !== undefined) passed[name] = value;
+    if (rules.PASSED_BACK.has(name) && value !== undefined) passed[name] = value;
   }
   return passed;
 }
@@ -71,3 +63,21 @@ export const canonicalPath = (call: Pick<Call, 'path' | 'query'>): string => {
   const path = /^\/v1(?:beta)?\//.test(call.path) ? call.path : `/v1${call.path}`;
   return path + forwardedQuery(call.query, false);
 };
+
+/** The query for the provider with its question mark; empty when nothing is left. Names are compared decoded: `k%65y` is `key`. */
+export function forwardedQuery(query: string, isGenerate: boolean): string {
+  if (query === '') return '';
+  const kept = query.split('&').filter((pair) => isForwarded(pair, isGenerate));
+  return kept.length === 0 ? '' : `?${kept.join('&')}`;
+}
+
+function isForwarded(pair: string, isGenerate: boolean): boolean {
+  const [[name, value] = ['', '']] = new URLSearchParams(pair);
+  const rule = rules.nativeQueryRule(name, isGenerate);
+  if (rule === undefined) return true;
+  if (rule === 'remove') return false;
+  if (rule !== 'refuse' && rule.includes(value)) return true;
+  const advice = rule === 'refuse' ? 'omit it' : `use ${rule.join(' or ')}, or omit it`;
+  const param = name.slice(0, 40);
+  throw failAt('unsupported_parameter', param, `this query parameter changes the form of the response; ${advice}.`);
+}

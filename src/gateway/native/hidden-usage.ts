@@ -1,12 +1,7 @@
-/**
- * Usage of native chat streams. Providers report it only when `stream_options.include_usage` asks for it, in a chunk of its own at the
- * end. The gateway always asks, because a charge by estimate is wrong, and hides the chunk from a client that did not.
- */
+/** Usage of native chat streams, which providers report only when asked: the gateway always asks, and hides the chunk from a client that did not. */
 import { blockData, blocksOf, GrowingBuffer, lastBlockEnd, type Span } from '../../core/index.ts';
 
-/** The member of a chat body with the option. */
 export const USAGE_OPTION = 'stream_options';
-/** What the gateway adds to a body. */
 export const ADDED_USAGE_OPTION = { [USAGE_OPTION]: { include_usage: true } } as const;
 
 export const asksForUsage = (streamOptions: unknown): boolean =>

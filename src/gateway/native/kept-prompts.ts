@@ -1,7 +1,4 @@
-/**
- * The newest prompts of each key, with the trails of their scans: the next turn of a conversation begins with the same bytes and is scanned from
- * its new part on. In memory only, and only as long as bodies do not need the room.
- */
+/** The newest prompts of each key with the trails of their scans: the next turn is scanned from its new part on. Only while bodies do not need the room. */
 import { type Clock, commonTrail, type ScanTrail } from '../../core/index.ts';
 import type { BodyBudget, SpareMemory } from '../../platform/web/index.ts';
 import { KEPT_PROMPTS } from '../../rules/index.ts';
@@ -10,7 +7,6 @@ interface Kept {
   readonly owner: string;
   readonly body: Buffer;
   readonly trail: ScanTrail;
-  /** Of memory. */
   readonly bytes: number;
   readonly until: number;
 }
@@ -29,13 +25,11 @@ const TAGGED_BYTES = 300;
 export interface KeptPromptsOptions {
   readonly clock: Clock;
   readonly bodyBudget: BodyBudget;
-  /** 0 keeps none. */
   readonly maxBytes: number;
 }
 
 export class KeptPrompts implements SpareMemory {
   readonly #options: KeptPromptsOptions;
-  /** In the order in which they came. */
   readonly #kept = new Set<Kept>();
   readonly #byOwner = new Map<string, Kept[]>();
   #isWaiting = false;

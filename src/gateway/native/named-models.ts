@@ -1,7 +1,4 @@
-/**
- * Models that a request names beside its own: of an adviser, of a tool that draws, of a router. The plan resolves each like the model of the
- * request; here it is found, and replaced by the account's name for it. Members that identify the operator's organisation are cut here too.
- */
+/** Models that a request names beside its own, replaced by the account's names for them. Members that identify the operator's organisation are cut here too. */
 import type { Account } from '../../catalog/index.ts';
 import { fail, type ShapeFindings, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import { MAX_NAMED_MODELS } from '../../rules/index.ts';
@@ -12,7 +9,6 @@ export interface PlacedModel extends NamedModel {
   readonly span: Span;
 }
 
-/** A name in the bytes of a request, and what replaces it. */
 export interface NameChange {
   readonly span: Span;
   readonly bytes: Buffer;
@@ -29,7 +25,6 @@ export function namedModels(body: Buffer, { tagged }: ShapeFindings): readonly P
   });
 }
 
-/** What replaces the names for an account. */
 export const renamesFor = (
   named: readonly PlacedModel[],
   others: readonly OtherModel[],
@@ -44,7 +39,6 @@ export const renamesFor = (
 const NOTHING = Buffer.alloc(0);
 const NULL = Buffer.from('null');
 
-/** The body without members that identify the operator's organisation. */
 export const cutMembers = (body: Buffer, { tagged }: ShapeFindings): Buffer =>
   spliceAll(
     body,

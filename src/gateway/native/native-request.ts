@@ -15,13 +15,11 @@ import type { RequestedImages } from './images/usage.ts';
 import type { KeptPrompts } from './kept-prompts.ts';
 import type { NameChange, PlacedModel } from './named-models.ts';
 
-/** Creation of background responses; see `src/gateway/background/`. */
 export interface BackgroundStarter {
   /** Sets the maximum cost aside. Throws when the balance or a spend limit does not cover it. */
   begin(input: BackgroundInput): Promise<BackgroundCall>;
   /** Charges a response that has ended before its provider forgets it; throws when it is still running. */
   endBeforeDelete(responseId: string, userId: string): Promise<void>;
-  /** Something has happened to the response. */
   checkSoon(responseId: string): Promise<void>;
 }
 export interface BackgroundInput {
@@ -29,10 +27,8 @@ export interface BackgroundInput {
   readonly caller: Caller;
   readonly billing: Billing;
   readonly facts: CallFacts;
-  /** Estimated, for the charge of a response without a report. */
   readonly inputTokens: number;
 }
-/** One request for a background response. */
 export interface BackgroundCall {
   readonly isAccepted: boolean;
   /** Resolves when what was accepted is in the database. */
@@ -45,13 +41,11 @@ export interface BackgroundCall {
 
 export interface NativeServices extends GatewayServices {
   readonly background: BackgroundStarter;
-  /** Uploads on disk. */
   readonly spool: Spool;
   /** Without it, every request is scanned from its beginning. */
   readonly keptPrompts?: KeptPrompts;
 }
 
-/** What reading a request needs. */
 export type NativeReadServices = Pick<
   NativeServices,
   'bodyLimit' | 'catalog' | 'clock' | 'keptPrompts' | 'spool' | 'store' | 'threads'
@@ -65,17 +59,14 @@ export interface NativeRequest {
   readonly inputTokens: InputEstimate;
   /** The same, counted in a thread where the request is large: for the row of a background response. */
   readonly heldTokens?: () => Promise<number>;
-  /** What the request may cost, for admission. */
   readonly bounds: BodyFacts;
   readonly images?: RequestedImages;
   /** The response has the form of another dialect than the request. */
   readonly repliesAs?: Dialect;
   /** Of a request that is charged by its searches alone. */
   readonly searches?: number;
-  /** Fields that were removed from the body. */
   readonly dropped?: readonly string[];
   readonly tiers?: readonly ChosenTier[];
-  /** Models that the request names beside its own. */
   readonly named?: readonly PlacedModel[];
   readonly isStream: boolean;
   /** The provider responds at once and works on. */
@@ -84,22 +75,16 @@ export interface NativeRequest {
   readonly streamType?: string | undefined;
   /** The gateway asks for usage that the client did not ask for. */
   readonly hidesUsage?: boolean;
-  /** The conversation that the body names. */
   readonly session?: string | undefined;
   readonly held?: HeldResponse | undefined;
   readonly objectsOf?: PlannedRequest['objectsOf'];
   /** The same request without opaque values, after a provider rejected one. Undefined when it has none. */
   withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
-  /** `model`: the account's name for it. */
   pathFor(model: string): string;
-  /**
-   * `asksForUsage`: with the option that the gateway adds where the request hides usage. `renames`: what replaces the names of other
-   * models, by their spans in `named`.
-   */
+  /** `asksForUsage`: with our option where the request hides usage. `renames`: names of other models, by their spans in `named`. */
   bodyFor(model: string, asksForUsage: boolean, renames?: readonly NameChange[]): Buffer | StreamedBody | null;
 }
 
-/** What is read, and for whom. */
 export interface NativeSource {
   readonly call: Call;
   readonly caller: Caller;

@@ -1,10 +1,6 @@
-/**
- * Ids in a native request by which the provider would load something from the account: stored items, containers, files, vector stores,
- * conversations. An account is shared by users, so the gateway has to know whose they are (docs/adr/0012-provider-objects.md). The scan of a body
- * watches for the names in which they stand (`OBJECT_NAMES`); bodies without one, which are nearly all, cost nothing more.
- */
+/** Ids by which the provider would load something from the account, which users share: the gateway has to know whose they are (ADR 12). */
 import { hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
-import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
+import { type Dialect, JSON_LIMITS, words } from '../../rules/index.ts';
 import type { ScannedMembers } from '../billing/body-bounds.ts';
 import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
 
@@ -17,7 +13,6 @@ export interface ProviderIds {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Undefined when the request names nothing. */
 export function findProviderIds(body: Buffer, dialect: Dialect, scanned: ScannedMembers): ProviderIds | undefined {
   const { members, findings } = scanned;
   if (dialect === 'generate') return findGoogleIds(body, members, findings.known?.at);
@@ -26,10 +21,7 @@ export function findProviderIds(body: Buffer, dialect: Dialect, scanned: Scanned
   return idsIn(valuesOf(body, members, NAMING[dialect]));
 }
 
-/**
- * The same of generate-content. The body must be within the JSON limits. `scanned`: its members, where they are known. In front of `from` it
- * names nothing.
- */
+/** The same of generate-content, within the JSON limits. `scanned`: its members, where known. In front of `from` it names nothing. */
 export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>, from = 0): ProviderIds | undefined {
   const { words, names } = GOOGLE_MARKERS;
   const rest = body.subarray(from);
@@ -43,7 +35,6 @@ const valuesOf = (body: Buffer, members: ReadonlyMap<string, Span>, names: Reado
     [...members].filter(([name]) => names.has(name)).map(([name, span]) => [name, valueAt(body, span)]),
   );
 
-/** The same for a request that is parsed already. */
 export function idsIn(request: Json): ProviderIds | undefined {
   const tools = listOf(request.tools);
   const references = [
@@ -54,7 +45,6 @@ export function idsIn(request: Json): ProviderIds | undefined {
   return references.length === 0 && objectsIn === undefined ? undefined : { references, objectsIn };
 }
 
-/** Members in which ids stand. */
 const NAMING: Readonly<Record<Exclude<Dialect, 'generate'>, ReadonlySet<string>>> = {
   responses: new Set(['input', 'tools', 'conversation']),
   chat: new Set(['messages']),
@@ -75,7 +65,6 @@ function referenceIn(item: unknown): string | undefined {
   return isReference && typeof id === 'string' ? id : undefined;
 }
 
-/** Containers by id: of code interpreters and of shells. */
 function containerIn(tool: unknown): string | undefined {
   const { container, environment } = (tool ?? {}) as Json;
   const { container_id: id } = (environment ?? {}) as Json;
@@ -94,25 +83,14 @@ function fieldWithObjects(request: Json, tools: readonly unknown[]): string | un
 const isProviderCall = (item: unknown): boolean => String((item as Json | null)?.type ?? '').endsWith('_call');
 
 /** Objects whose `file_id` the provider loads; a citation has one too. */
-const FILE_TYPES: ReadonlySet<unknown> = new Set([
+const FILE_TYPES: ReadonlySet<unknown> = new Set<unknown>([
   undefined,
-  'file',
-  'input_file',
-  'input_image',
-  'computer_screenshot',
-  'container_upload',
+  ...words('file input_file input_image computer_screenshot container_upload'),
 ]);
 /** Members with data of the model, of tools or of the user. */
-const SKIPPED: ReadonlySet<string> = new Set([
-  'annotations',
-  'citations',
-  'arguments',
-  'parameters',
-  'input',
-  'input_schema',
-  'schema',
-  'metadata',
-]);
+const SKIPPED: ReadonlySet<string> = new Set(
+  words('annotations citations arguments parameters input input_schema schema metadata'),
+);
 
 function namesFile(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesFile);

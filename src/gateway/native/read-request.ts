@@ -1,21 +1,11 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
 import type { Model } from '../../catalog/index.ts';
-import {
-  EVENT_STREAM,
-  fail,
-  failAt,
-  isGlob,
-  type MaybePromise,
-  scanMembers,
-  valueAt,
-  whenReady,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
 import { type Dialect, inferenceRow, JSON_LIMITS, type RequestReader } from '../../rules/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
-import { estimateJob } from '../billing/estimate-job.ts';
-import { estimateBytes, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
+import { estimateBytes, estimateJob, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { NamedObjects } from '../plan.ts';
 import { asJson, LARGE_BODY_BYTES } from '../request-scan.ts';
@@ -25,28 +15,29 @@ import type { StoredHead } from '../stored/response-cache.ts';
 import { responseNotFound } from '../stored/store.ts';
 import { embeddingBytes, embeddingJob } from './embedding.ts';
 import { isTunedModel } from './google-objects.ts';
-import { canonicalPath, rejectReshapingHeaders } from './headers.ts';
+import { canonicalPath, forwardedQuery, rejectReshapingHeaders } from './headers.ts';
 import { asksForUsage } from './hidden-usage.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeReadServices, NativeRequest, NativeSource } from './native-request.ts';
 import type { ProviderIds } from './provider-ids.ts';
 import { findObjects, sharedObject } from './provider-objects.ts';
-import { forwardedQuery } from './query.ts';
 import { bytesFor } from './request.ts';
 import { bodyAfter, type NativeScan, scanJob } from './scan.ts';
 import { searchesAskedIn } from './searches.ts';
 import { holdsOpaque } from './strip-opaque.ts';
 
 /** Without a promise when the body is complete and nothing has to be looked up. */
-export const readNative = (services: NativeReadServices, source: NativeSource): MaybePromise<NativeRequest> =>
+export const readNative = (services: NativeReadServices, source: NativeSource): core.MaybePromise<NativeRequest> =>
   READERS[inferenceRow(source.operation).reader](services, source);
 
-type Reader = (services: NativeReadServices, source: NativeSource) => MaybePromise<NativeRequest>;
+type Reader = (services: NativeReadServices, source: NativeSource) => core.MaybePromise<NativeRequest>;
 
 const READERS: Readonly<Record<RequestReader, Reader>> = {
   json: (services, source) =>
-    whenReady(source.body(), (sent) =>
-      whenReady(scanOf(services, source, sent), (scan) => jsonRequest(services, source, bodyAfter(sent, scan), scan)),
+    core.whenReady(source.body(), (sent) =>
+      core.whenReady(scanOf(services, source, sent), (scan) =>
+        jsonRequest(services, source, bodyAfter(sent, scan), scan),
+      ),
     ),
 
   async 'path-model'(services, source) {
@@ -64,7 +55,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
         model: call.params.model,
         isStream,
         // Without `alt=sse` the stream is one JSON array.
-        streamType: isStream && /\balt=sse\b/.test(query) ? EVENT_STREAM : undefined,
+        streamType: isStream && /\balt=sse\b/.test(query) ? core.EVENT_STREAM : undefined,
         objectsOf: googleObjects(scan.ids),
         pathFor: (model) => nativePath(call, model, query),
       },
@@ -98,7 +89,8 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const body = await source.body();
     const names = asJson(() => namesInInteraction(body));
     const scan = await scanOf(services, source, body);
-    if (scan.background === true) throw noBackground(caller);
+    const isBackground = scan.background === true;
+    if (isBackground && !caller.key.store) throw noBackground(caller);
     const { previousId } = names;
     const previous = previousId === undefined ? undefined : await services.store.find(previousId, caller.key.userId);
     const isStream = scan.stream === true;
@@ -109,7 +101,8 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
       {
         model: scan.model,
         isStream,
-        streamType: isStream ? EVENT_STREAM : undefined,
+        streamType: isStream ? core.EVENT_STREAM : undefined,
+        isBackground,
         repliesAs: 'responses',
         bounds: { ...scan.bounds, ...storedBounds(previous, scan.bounds.wholeContext) },
         held: previousId === undefined ? undefined : heldPrevious(previousId, previous),
@@ -123,12 +116,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const request = await READERS.json(services, source);
     const searches = searchesAskedIn(await source.body());
     const { named: _, ...rest } = request;
-    return {
-      ...rest,
-      searches,
-      inputTokens: () => 0,
-      bounds: { bodyBytes: 0, maxOutput: 0, maxSearches: searches },
-    };
+    return { ...rest, searches, inputTokens: () => 0, bounds: { bodyBytes: 0, maxOutput: 0, maxSearches: searches } };
   },
 
   async stored({ store, bodyLimit }, { call, caller, operation }) {
@@ -158,13 +146,13 @@ function scanOf(
   { call, caller, operation, dialect }: NativeSource,
   bytes: Buffer,
   omitsOpaque = false,
-): MaybePromise<NativeScan> {
+): core.MaybePromise<NativeScan> {
   const owner = `${caller.key.id} ${operation} ${dialect}`;
   const begun = omitsOpaque ? undefined : keptPrompts?.beginning(owner, bytes);
   const input = { operation, dialect, bytes, omitsOpaque, trail: begun?.trail };
   const scan = threads.run(scanJob, input, jobOwner(call, caller, bytes.length));
   if (!begun) return scan;
-  return whenReady(scan, (done) => {
+  return core.whenReady(scan, (done) => {
     if (done.trail) keptPrompts?.keep(begun, bytes, done.trail);
     return done;
   });
@@ -178,7 +166,7 @@ const estimateOnLoop = (dialect: Dialect, body: Buffer, facts: LargeFacts): numb
 const googleObjects =
   (ids: ProviderIds | undefined) =>
   ({ line, upstream }: Model): NamedObjects | undefined => {
-    if (isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream)) return sharedObject('model');
+    if (core.isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream)) return sharedObject('model');
     return ids?.objectsIn === undefined ? undefined : sharedObject(ids.objectsIn);
   };
 
@@ -191,7 +179,6 @@ const thoughtsDropped = (dialect: Dialect): Pick<NativeRequest, 'dropped'> => ({
 const nativePath = (call: Call, model: string, query: string): string =>
   `/v1beta/models/${encodeURIComponent(model)}${verbOf(call)}${query}`;
 
-/** What does not follow from the scan of its body. */
 type RequestForm = Pick<NativeRequest, 'model' | 'isStream' | 'streamType' | 'objectsOf' | 'pathFor'>;
 
 function scannedRequest(
@@ -208,7 +195,7 @@ function scannedRequest(
     named: scan.named,
     withoutOpaque: () =>
       holdsOpaque(body)
-        ? whenReady(scanOf(services, source, body, true), (rest) => {
+        ? core.whenReady(scanOf(services, source, body, true), (rest) => {
             const bytes = bodyAfter(body, rest);
             const bodyFor: NativeRequest['bodyFor'] = (...change) => bytesFor(bytes, rest, change);
             return { ...request, ...thoughtsDropped(dialect), named: rest.named, bodyFor };
@@ -227,7 +214,7 @@ function jsonRequest(
   source: NativeSource,
   body: Buffer,
   scan: NativeScan,
-): MaybePromise<NativeRequest> {
+): core.MaybePromise<NativeRequest> {
   const { operation, dialect, call, caller } = source;
   const { bounds, ids } = scan;
   const isBackground = scan.background === true;
@@ -249,7 +236,7 @@ function jsonRequest(
         bounds: { ...bounds, ...found.bounds },
         isStream,
         isBackground,
-        streamType: isStream ? EVENT_STREAM : undefined,
+        streamType: isStream ? core.EVENT_STREAM : undefined,
         hidesUsage: operation === 'chat.create' && isStream && !asksForUsage(scan.usageOption),
         session: scan.session,
         held: found.held,
@@ -274,11 +261,11 @@ function jsonRequest(
 
 /** Members that name what the provider holds. An agent has no price, and no limit. */
 function namesInInteraction(body: Buffer): { previousId: string | undefined; hasEnvironment: boolean } {
-  const found = scanMembers(body, new Set(['agent', 'previous_interaction_id', 'environment']), JSON_LIMITS);
+  const found = core.scanMembers(body, new Set(['agent', 'previous_interaction_id', 'environment']), JSON_LIMITS);
   if (found.has('agent'))
-    throw failAt('unsupported_parameter', 'agent', 'agents have no price at this gateway; name a model instead.');
+    throw core.failAt('unsupported_parameter', 'agent', 'agents have no price at this gateway; name a model instead.');
   const span = found.get('previous_interaction_id');
-  const previousId = span && valueAt(body, span);
+  const previousId = span && core.valueAt(body, span);
   return {
     previousId: typeof previousId === 'string' ? previousId : undefined,
     hasEnvironment: found.has('environment'),
@@ -286,15 +273,14 @@ function namesInInteraction(body: Buffer): { previousId: string | undefined; has
 }
 
 const noBackground = ({ key }: Caller) =>
-  fail(
+  core.failAt(
     'unsupported_parameter',
+    'background',
     key.store
-      ? 'background: only POST /v1/responses makes background responses; leave the field out.'
-      : 'background: this API key stores no responses, so that the result could not be read; leave the field out.',
-    { param: 'background' },
+      ? 'only responses and interactions are made in the background; leave the field out.'
+      : 'this API key stores no responses, so that the result could not be read; leave the field out.',
   );
 
-/** What the request refers to, and what the provider reads of it. */
 interface Found {
   readonly held?: NativeRequest['held'];
   readonly objects?: NamedObjects | undefined;

@@ -1,7 +1,4 @@
-/**
- * The bytes of a native JSON request for a provider, from the scan of its body. They stay as they came; only the model's name is replaced,
- * and the usage of chat streams is asked for (ADR 13).
- */
+/** The bytes of a native JSON request, as they came: only the model's name is replaced, and usage of chat streams asked for (ADR 13). */
 import { type Span, splice, spliceAll } from '../../core/index.ts';
 import { usageOptionChange } from './hidden-usage.ts';
 import type { NativeRequest } from './native-request.ts';

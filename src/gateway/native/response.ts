@@ -1,20 +1,10 @@
-/**
- * The response of a native call: bytes as they come, while a tap reads usage. Ends the response only when the charge is on
- * disk. Never ends a truncated stream without an error event.
- */
+/** The response of a native call, while a tap reads usage. Ends when the charge is on disk, and never a truncated stream without an error event. */
 import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
 import { type Fault, type HubUsage, NO_USAGE } from '../../dialects/index.ts';
 import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../platform/web/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
-import {
-  type Dialect,
-  type FaultKind,
-  faultRow,
-  type InferenceOperation,
-  inferenceRow,
-  READ_ON_BYTES,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { timesOf } from '../billing/output-meter.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
@@ -38,8 +28,8 @@ export interface NativeResponseContext {
   readonly services: { readonly clientStreams: ClientStreams; readonly store: ResponseStore };
   readonly call: Call;
   readonly caller: Caller;
-  readonly operation: InferenceOperation;
-  readonly dialect: Dialect;
+  readonly operation: rules.InferenceOperation;
+  readonly dialect: rules.Dialect;
   readonly model?: Secrets['model'];
   readonly request: Pick<
     NativeRequest,
@@ -50,7 +40,6 @@ export interface NativeResponseContext {
   readonly canFailOver: boolean;
   /** Follows the response and charges it later; then there is no admission. */
   readonly background?: BackgroundCall | undefined;
-  /** Only for streams of images. */
   readonly early?: EarlyStream | undefined;
 }
 
@@ -60,9 +49,9 @@ const EMPTY = Buffer.alloc(0);
 const BLANK_LINE = Buffer.from('\n\n');
 const DONE = Buffer.from('data: [DONE]\n\n');
 /** Clients of the other dialects read a last event without one, because servers often omit it. */
-const NEEDS_BLANK_LINE: ReadonlySet<Dialect> = new Set<Dialect>(['messages', 'responses']);
+const NEEDS_BLANK_LINE: ReadonlySet<rules.Dialect> = new Set<rules.Dialect>(['messages', 'responses']);
 /** The provider keeps what these made, and later requests name it. */
-const STORING: ReadonlySet<InferenceOperation> = new Set(['responses.create', 'interactions.create'] as const);
+const STORING: ReadonlySet<rules.InferenceOperation> = new Set(['responses.create', 'interactions.create'] as const);
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
@@ -82,9 +71,7 @@ export class NativeResponse implements ResponseHandler {
   #hasData = false;
   /** Bytes of content since the client is gone. */
   #unread = 0;
-  /** Charged, or over without a charge. */
   #isSettled = false;
-  /** Cancels the wait for the first bytes of a stream. */
   #cancelWait: () => void = () => {};
   readonly #filter: UsageFilter | undefined;
   readonly #errors: ErrorFilter | undefined;
@@ -138,7 +125,6 @@ export class NativeResponse implements ResponseHandler {
     else this.#context.call.response.flushHeaders();
   }
 
-  /** Nothing of the response has been written. */
   get #isUnsent(): boolean {
     return this.#held !== undefined || (this.#isSse && !this.#stream);
   }
@@ -199,7 +185,7 @@ export class NativeResponse implements ResponseHandler {
     services.store.save({ id, userId: caller.key.userId, accountId, itemIds: [] });
   }
 
-  onEnd(error?: TransportError): FaultKind | Fault | undefined {
+  onEnd(error?: TransportError): rules.FaultKind | Fault | undefined {
     // A stream that ends inside its first event.
     if (!this.#stream && this.#opening && this.#opening.bytes.length > 0 && !error) this.#pass(this.#opening.bytes);
     const result = this.#tap.end();
@@ -220,7 +206,7 @@ export class NativeResponse implements ResponseHandler {
     const kind = error?.kind ?? 'truncated';
     this.#cancelWait();
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
-    if (this.#isUnsent) return { kind, error: { code: faultRow(kind).code, message: TRUNCATED } };
+    if (this.#isUnsent) return { kind, error: { code: rules.faultRow(kind).code, message: TRUNCATED } };
     // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
     const isLeft = this.#context.call.isClientGone;
     if ((error === undefined || isLeft) && this.#hasData) this.#settle(result, false);
@@ -245,7 +231,7 @@ export class NativeResponse implements ResponseHandler {
   /** The provider goes on with content that the client will not read. */
   #readOn({ length }: Buffer): boolean {
     if (!this.#tap.isFinishing) this.#unread += length;
-    if (this.#unread > READ_ON_BYTES) this.#upstream.done();
+    if (this.#unread > rules.READ_ON_BYTES) this.#upstream.done();
     return true;
   }
 
@@ -276,7 +262,7 @@ export class NativeResponse implements ResponseHandler {
     const { inputTokens, images, searches } = request;
     if (searches !== undefined) return { ...(usage ?? NO_USAGE), searches };
     if (images && made && !usage) return estimateImageUsage(images, made);
-    const output = (): number => (inferenceRow(operation).vectors ? 0 : this.#tap.outputTokens);
+    const output = (): number => (rules.inferenceRow(operation).vectors ? 0 : this.#tap.outputTokens);
     return chargedUsage(usage, { input: inputTokens, output }, isFinished);
   }
 
@@ -314,10 +300,7 @@ export class NativeResponse implements ResponseHandler {
     this.#writeHead({ 'content-length': String(shown.length) }).end(shown);
   }
 
-  /**
-   * What the filters still hold, and the blank line after the last event where the provider omitted it and clients would not read the
-   * event without.
-   */
+  /** What the filters still hold, and the blank line after the last event that the provider omitted and clients need. */
   #lastEvents(): Buffer {
     const rest = this.#heldBack();
     return NEEDS_BLANK_LINE.has(this.#context.dialect) ? this.#closed(rest) : rest;
@@ -328,13 +311,11 @@ export class NativeResponse implements ResponseHandler {
     return Buffer.concat([this.#closed(this.#heldBack()), DONE]);
   }
 
-  /** With the blank line that ends the last event. */
   #closed(rest: Buffer): Buffer {
     const isAtBoundary = rest.length === 0 ? this.#stream?.isAtBoundary === true : lastBlockEnd(rest) === rest.length;
     return isAtBoundary ? rest : Buffer.concat([rest, BLANK_LINE]);
   }
 
-  /** The last chunk, and what the filters still hold. */
   #heldBack(): Buffer {
     const rest = this.#filter?.end() ?? EMPTY;
     const pieces = this.#errors ? [this.#errors.push(rest), this.#errors.end()] : [rest];

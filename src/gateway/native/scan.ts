@@ -1,23 +1,8 @@
-/**
- * One scan of the body of a native request: everything that routing and admission need of it, as plain data. Bodies
- * with many values are scanned in a thread, which gets a copy of the bytes.
- */
+/** One scan of a native body: all that routing and admission need, as plain data. In a thread, with a copy, if it has many values. */
 import { type ScanTrail, type Span, type StepBudget, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import {
-  AUDIO_REPLIES,
-  CHOICE_COUNTS,
-  type ChosenTier,
-  chosenTiers,
-  type Dialect,
-  FOREIGN_LIMITS,
-  GENERATION_LIMITS,
-  type InferenceOperation,
-  inferenceRow,
-  OUTPUT_LIMITS,
-  TIER_FIELD_NAMES,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { SESSION_MEMBERS, sessionInBody } from '../affinity.ts';
 import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
@@ -31,8 +16,8 @@ import { findProviderIds, type ProviderIds } from './provider-ids.ts';
 import { mayHoldEnvelope, stripEnvelopes, stripOpaque } from './strip-opaque.ts';
 
 export interface ScanInput {
-  readonly operation: InferenceOperation;
-  readonly dialect: Dialect;
+  readonly operation: rules.InferenceOperation;
+  readonly dialect: rules.Dialect;
   readonly bytes: Buffer;
   /** A provider rejected an opaque value: all are left out. */
   readonly omitsOpaque?: boolean;
@@ -46,20 +31,16 @@ export interface NativeScan {
   readonly cut: Uint8Array | undefined;
   /** It had members that identify the operator's organisation. */
   readonly hasCutMembers: boolean;
-  /** Values of the members that routing needs. */
   readonly model: unknown;
   readonly stream: unknown;
   readonly background: unknown;
   readonly previousId: unknown;
   readonly usageOption: unknown;
-  /** Of members that the gateway replaces. */
   readonly spans: { readonly model?: Span | undefined; readonly usageOption?: Span | undefined };
   readonly session: string | undefined;
   readonly bounds: BodyFacts;
-  readonly tiers: readonly ChosenTier[];
-  /** Models that the body names beside its own. */
+  readonly tiers: readonly rules.ChosenTier[];
   readonly named: readonly PlacedModel[];
-  /** Objects of the account that the body names. */
   readonly ids: ProviderIds | undefined;
   /** Undefined for a body of which something must be looked for again. */
   readonly trail: ScanTrail | undefined;
@@ -78,14 +59,13 @@ export const scanJob: ThreadJob<ScanInput, NativeScan> = {
 export const bodyAfter = (sent: Buffer, { cut }: { readonly cut: Uint8Array | undefined }): Buffer =>
   cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
 
-/** Members by which a request is bounded, and those that routing needs. */
 const WANTED: ReadonlySet<string> = new Set([
-  ...Object.values(OUTPUT_LIMITS).flat(),
-  ...Object.values(FOREIGN_LIMITS).flat(),
+  ...Object.values(rules.OUTPUT_LIMITS).flat(),
+  ...Object.values(rules.FOREIGN_LIMITS).flat(),
   ...LIFTING_MEMBERS,
-  ...Object.values(CHOICE_COUNTS).flat(),
-  ...GENERATION_LIMITS.config,
-  ...AUDIO_REPLIES.members,
+  ...Object.values(rules.CHOICE_COUNTS).flat(),
+  ...rules.GENERATION_LIMITS.config,
+  ...rules.AUDIO_REPLIES.members,
   ...TOOL_MEMBERS,
   ...STORED_MEMBERS,
   'model',
@@ -97,7 +77,7 @@ const WANTED: ReadonlySet<string> = new Set([
   'messages',
   'input',
   ...SESSION_MEMBERS,
-  ...TIER_FIELD_NAMES,
+  ...rules.TIER_FIELD_NAMES,
 ]);
 const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
 
@@ -114,7 +94,7 @@ export function scanNative(
   const body = omitsOpaque ? stripOpaque(own, dialect, steps) : holdsOwn ? stripEnvelopes(own, dialect, steps) : own;
   const findings = body === sent ? asSent : findingsFor(operation, dialect, steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
-  const hasModelInPath = inferenceRow(operation).reader === 'path-model';
+  const hasModelInPath = rules.inferenceRow(operation).reader === 'path-model';
   if (hasModelInPath) checkDialect(body, members);
   const read = (name: string): unknown => {
     const span = members.get(name);
@@ -134,7 +114,7 @@ export function scanNative(
     spans: hasModelInPath ? {} : { model: members.get('model'), usageOption: members.get(USAGE_OPTION) },
     session: sessionInBody(operation === 'messages.create' ? 'messages' : 'responses', read),
     bounds: asJson(() => boundsOfBody(operation, body, { members, findings })),
-    tiers: chosenTiers(read),
+    tiers: rules.chosenTiers(read),
     ids,
     named: namedModels(body, findings),
     trail: isKept ? { marks, tagged: findings.tagged } : undefined,

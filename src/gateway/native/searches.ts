@@ -1,4 +1,4 @@
-/** Searches that a provider made for a native response, where its usage does not count them. */
+/** What a native response reports in other forms than its usage: searches, and the usage of interactions in the form of the responses dialect. */
 import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { billedSearches, codecOf, type HubUsage } from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
@@ -17,14 +17,16 @@ export const addSearches = (usage: HubUsage, { searches, fileSearches }: Searche
   ...usage,
 });
 
-/** Of a response object of the responses dialect. */
+/** Of a response object of the responses dialect, or of an interaction. */
 export function usageOfResponse(response: Json | undefined): HubUsage | undefined {
   const { usage: reported, service_tier: tier, tool_usage: tools } = response ?? {};
-  const usage = codecOf('responses').upstream.readUsage(withServiceTier(reported, tier), tools);
+  const usage = codecOf('responses').upstream.readUsage(
+    withServiceTier(reportOf(reported), tier),
+    tools ?? groundingOf(reported),
+  );
   return usage && addSearches(usage, searchesIn('responses', response));
 }
 
-/** Words in the bytes of a response with searches. */
 const MARKERS: Partial<Record<Dialect, Buffer>> = {
   responses: Buffer.from('_search_call"'),
   generate: Buffer.from('webSearchQueries'),
@@ -82,4 +84,31 @@ export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameter
 function memberOf(body: Buffer, at: Span | undefined, name: string): unknown {
   const span = membersAt(body, at, new Set([name])).get(name);
   return span && valueAt(body, span);
+}
+
+export const hasMembers = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Its usage. Others stay as they are. */
+export function reportOf(usage: unknown): unknown {
+  if (!hasMembers(usage) || !('total_input_tokens' in usage)) return usage;
+  const count = (name: string): number => Number((usage as Record<string, unknown>)[name] ?? 0);
+  const input = count('total_input_tokens') + count('total_tool_use_tokens');
+  const written = count('total_output_tokens') + count('total_thought_tokens');
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: count('total_cached_tokens') },
+    // A total says whether thoughts are a part of the output.
+    output_tokens: Math.max(
+      count('total_output_tokens'),
+      Math.min(written, (count('total_tokens') || Infinity) - input),
+    ),
+    output_tokens_details: { reasoning_tokens: count('total_thought_tokens') },
+  };
+}
+
+export function groundingOf(usage: unknown): unknown {
+  const { grounding_tool_count: counts } = (hasMembers(usage) ? usage : {}) as { grounding_tool_count?: unknown };
+  if (!Array.isArray(counts)) return undefined;
+  const searches = counts.reduce<number>((sum, one) => sum + (Number(one?.count) || 0), 0);
+  return { web_search: { num_requests: searches } };
 }

@@ -72,7 +72,6 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
   },
 };
 
-/** Image streams have an `error` event of their own. */
 export const imageErrorEvent = (code: string, message: string, param: string | null = null): string =>
   sse(JSON.stringify({ type: 'error', error: { message, type: 'server_error', param, code } }), 'error');
 

@@ -16,7 +16,6 @@ const EMPTY = Buffer.alloc(0);
 export class StreamOpening {
   readonly #dialect: Dialect;
   readonly #secrets: Secrets;
-  /** What has been held back so far. */
   bytes: Buffer = EMPTY;
 
   constructor(dialect: Dialect, secrets: Secrets) {

@@ -6,18 +6,8 @@ import { type CallTimes, OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import { modelName } from '../billing/usage.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
-import { mayHaveSearches, type Searches, searchesIn } from './searches.ts';
-import {
-  groundingOf,
-  hasMembers,
-  isFinishOfChat,
-  MAX_KEPT_BYTES,
-  type Tap,
-  type TappedEvent,
-  type TapResult,
-  USAGE_FORMS,
-  withSearches,
-} from './usage-tap.ts';
+import { groundingOf, hasMembers, mayHaveSearches, type Searches, searchesIn } from './searches.ts';
+import * as taps from './usage-tap.ts';
 
 const DATA_FIELD = Buffer.from('data:');
 const PING = Buffer.from('ping');
@@ -31,7 +21,7 @@ const COUNTS: Readonly<Record<Dialect, Buffer>> = {
 };
 const FINISH_REASON = Buffer.from('Reason"');
 
-export class StreamTap implements Tap {
+export class StreamTap implements taps.Tap {
   readonly #dialect: Dialect;
   /** The chunks of an incomplete event. Kept apart, because an image is one event of 20 MiB. */
   #carry: Buffer[] = [];
@@ -79,7 +69,7 @@ export class StreamTap implements Tap {
 
   #keep(chunk: Buffer): void {
     this.#carried += chunk.length;
-    if (this.#carried <= MAX_KEPT_BYTES) this.#carry.push(chunk);
+    if (this.#carried <= taps.MAX_KEPT_BYTES) this.#carry.push(chunk);
   }
 
   /** Returns the end of a blank line that began before the chunk. */
@@ -90,8 +80,8 @@ export class StreamTap implements Tap {
     return Math.max(0, lastBlockEnd(Buffer.concat([before, chunk.subarray(0, 3)])) - before.length);
   }
 
-  end(): TapResult {
-    const { idOf, modelOf, isLast, isError } = USAGE_FORMS[this.#dialect];
+  end(): taps.TapResult {
+    const { idOf, modelOf, isLast, isError } = taps.USAGE_FORMS[this.#dialect];
     // Servers may omit the blank line after the last event. The client has its bytes, and the blank line follows at the end.
     const tail = withLineFeeds(Buffer.concat(this.#carry));
     // Pings may come before the event with the response id and the input usage.
@@ -104,22 +94,22 @@ export class StreamTap implements Tap {
     const isOpening = this.#dialect === 'messages' && (!closing || closing.event.type === 'message_start');
     const lastEvent = latestOf(tail, this.#lastBlocks).find(() => true)?.event;
     const last = latestOf(tail, this.#lastBlocks, this.#lastFinish).find(({ event, data }) => isLast(event, data));
-    const result: TapResult = {
+    const result: taps.TapResult = {
       usage: usage && isOpening ? { ...usage, estimated: true } : usage,
       isComplete: last !== undefined,
-      isFinished: this.#dialect === 'chat' && lastEvent !== undefined && isFinishOfChat(lastEvent),
+      isFinished: this.#dialect === 'chat' && lastEvent !== undefined && taps.isFinishOfChat(lastEvent),
       isError: last !== undefined && isError(last.event),
       id: typeof id === 'string' ? id : undefined,
       model: opening && modelName(modelOf(opening.event)),
       ownedIds: this.#dialect === 'responses' ? ownedIds(closing?.event.response?.output) : [],
       sequence: lastEvent?.sequence_number,
     };
-    return withSearches(result, () => this.#searches(closing));
+    return taps.withSearches(result, () => this.#searches(closing));
   }
 
   /** The last report, and figures of earlier ones where it says zero. */
   #report(tail: Buffer, opening: ParsedEvent | undefined): Report {
-    const { usageOf } = USAGE_FORMS[this.#dialect];
+    const { usageOf } = taps.USAGE_FORMS[this.#dialect];
     const { readUsage } = codecOf(this.#dialect).upstream;
     // The messages dialect reports input first and output last; every other one reports all in each event.
     const before = this.#dialect === 'messages' && opening ? usageOf(opening.event) : undefined;
@@ -180,11 +170,10 @@ interface Report {
 }
 
 interface ParsedEvent {
-  readonly event: TappedEvent;
+  readonly event: taps.TappedEvent;
   readonly data: string;
 }
 
-/** Yields the events of complete blocks in order, each parsed when it is reached. */
 function* eventsOf(...pieces: (Buffer | undefined)[]): Generator<ParsedEvent> {
   for (const blocks of new Set(pieces)) {
     for (let start = 0, end = 0; blocks && start < blocks.length; start = end) {

@@ -1,29 +1,10 @@
-/**
- * Removal of opaque values from a native request, by cutting out what holds one; every other byte stays. Always of our `gw1.` envelopes: a
- * conversation that began on a group of another style carries them, and the provider of this group would reject them. Of all values after a
- * provider rejected one that another account had issued. Only opaque members count, because a caller may write the same characters in a text.
- */
-import {
-  elementsAt,
-  JsonScanError,
-  measureMembers,
-  membersAt,
-  type Span,
-  type StepBudget,
-  spliceAll,
-  valueAt,
-} from '../../core/index.ts';
-import {
-  ENVELOPE_PREFIX,
-  isEnvelope,
-  isSynthetic,
-  PLACEHOLDER_SIGNATURE,
-  SYNTHETIC_PREFIX,
-} from '../../dialects/index.ts';
+/** Removal of opaque values from a native request; every other byte stays. Only opaque members count: a caller may write the same characters in a text. */
+import * as core from '../../core/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 import { mayHoldOwn } from '../request-scan.ts';
 
-const PREFIXES = [ENVELOPE_PREFIX, SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
+const PREFIXES = [dialects.ENVELOPE_PREFIX, dialects.SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
 
 /** What is removed. `mayHold` is a native search over the bytes, after which nearly every request and value is done. */
 interface Sought {
@@ -48,11 +29,11 @@ const OPAQUE_VALUES: Sought = {
   isExtra: (value) => signatureIn(value) !== undefined,
 };
 
-export const stripEnvelopes = (body: Buffer, dialect: Dialect, steps: StepBudget): Buffer =>
+export const stripEnvelopes = (body: Buffer, dialect: Dialect, steps: core.StepBudget): Buffer =>
   strip(body, dialect, ENVELOPES, steps);
 
 /** The reasoning goes with its value: a provider rejects one without the other. */
-export const stripOpaque = (body: Buffer, dialect: Dialect, steps: StepBudget): Buffer =>
+export const stripOpaque = (body: Buffer, dialect: Dialect, steps: core.StepBudget): Buffer =>
   strip(body, dialect, OPAQUE_VALUES, steps);
 
 const OPAQUE_WORDS = ['thinking', 'reasoning', 'hought_signature', 'houghtSignature'].map((word) => Buffer.from(word));
@@ -62,20 +43,21 @@ export function holdsOpaque(bytes: Buffer): boolean {
   return OPAQUE_WORDS.some((word) => bytes.includes(word));
 }
 
-function strip(body: Buffer, dialect: Dialect, sought: Sought, steps: StepBudget): Buffer {
+function strip(body: Buffer, dialect: Dialect, sought: Sought, steps: core.StepBudget): Buffer {
   if (!sought.mayHold(body)) return body;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     // Limits first: what follows builds a list of all elements.
-    steps.take(measureMembers(body, NO_MEMBERS, JSON_LIMITS).values);
-    if (dialect === 'generate') return sought === OPAQUE_VALUES ? spliceAll(body, signatureChanges(body, root)) : body;
-    return spliceAll(
+    steps.take(core.measureMembers(body, NO_MEMBERS, JSON_LIMITS).values);
+    if (dialect === 'generate')
+      return sought === OPAQUE_VALUES ? core.spliceAll(body, signatureChanges(body, root)) : body;
+    return core.spliceAll(
       body,
       CUTS[dialect](body, root, sought).map((span) => ({ span, bytes: NOTHING })),
     );
   } catch (error) {
     // Invalid or too large JSON: the next reader of the body rejects it.
-    if (error instanceof JsonScanError) return body;
+    if (error instanceof core.JsonScanError) return body;
     throw error;
   }
 }
@@ -85,10 +67,10 @@ export function holdsOwnSummary(body: Buffer): boolean {
   if (!mayHoldEnvelope(body)) return false;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
-    measureMembers(body, NO_MEMBERS, JSON_LIMITS);
+    core.measureMembers(body, NO_MEMBERS, JSON_LIMITS);
     return listAt(body, root, 'input').some((span) => holds(body, span, { ...ENVELOPES, is: isOwnSummary }));
   } catch (error) {
-    if (error instanceof JsonScanError) return false;
+    if (error instanceof core.JsonScanError) return false;
     throw error;
   }
 }
@@ -103,11 +85,11 @@ export function mayHoldEnvelope(bytes: Buffer): boolean {
 /** Parses only values that may hold what is sought; a body may have a million others. */
 const holds = (
   body: Buffer,
-  { start, end }: Span,
+  { start, end }: core.Span,
   { mayHold, is }: Pick<Sought, 'mayHold'> & { readonly is: (value: unknown) => boolean },
-): boolean => mayHold(body.subarray(start, end)) && is(valueAt(body, { start, end }));
+): boolean => mayHold(body.subarray(start, end)) && is(core.valueAt(body, { start, end }));
 
-const CUTS: Record<Exclude<Dialect, 'generate'>, (body: Buffer, root: Span, sought: Sought) => Span[]> = {
+const CUTS: Record<Exclude<Dialect, 'generate'>, (body: Buffer, root: core.Span, sought: Sought) => core.Span[]> = {
   messages: messageCuts,
   responses: (body, root, sought) =>
     elementCuts(listAt(body, root, 'input'), (span) => holds(body, span, { ...sought, is: sought.isItem })),
@@ -116,17 +98,17 @@ const CUTS: Record<Exclude<Dialect, 'generate'>, (body: Buffer, root: Span, soug
 
 const SIGNATURES: ReadonlySet<string> = new Set(['thoughtSignature', 'thought_signature']);
 const CALLS: ReadonlySet<string> = new Set(['functionCall', 'function_call']);
-const PLACEHOLDER = Buffer.from(JSON.stringify(PLACEHOLDER_SIGNATURE));
+const PLACEHOLDER = Buffer.from(JSON.stringify(dialects.PLACEHOLDER_SIGNATURE));
 const NOTHING = Buffer.alloc(0);
 
 /** Models that sign their calls demand a signature with each; the provider documents a placeholder. */
-function signatureChanges(body: Buffer, root: Span): { readonly span: Span; readonly bytes: Buffer }[] {
+function signatureChanges(body: Buffer, root: core.Span): { readonly span: core.Span; readonly bytes: Buffer }[] {
   return listAt(body, root, 'contents')
     .flatMap((content) => listAt(body, content, 'parts'))
     .filter((part) => holdsOpaque(body.subarray(part.start, part.end)))
     .flatMap((part) => {
-      const isCall = membersAt(body, part, CALLS).size > 0;
-      return [...membersAt(body, part, SIGNATURES)].flatMap(([name, span]) => {
+      const isCall = core.membersAt(body, part, CALLS).size > 0;
+      return [...core.membersAt(body, part, SIGNATURES)].flatMap(([name, span]) => {
         const whole = isCall ? undefined : memberCut(body, span, name);
         return whole ? [{ span: whole, bytes: NOTHING }] : [{ span, bytes: PLACEHOLDER }];
       });
@@ -136,10 +118,10 @@ function signatureChanges(body: Buffer, root: Span): { readonly span: Span; read
 const EXTRA = 'extra_content';
 
 /** Removes the member that holds the value; the tool call stays. */
-function callCuts(body: Buffer, root: Span, sought: Sought): Span[] {
+function callCuts(body: Buffer, root: core.Span, sought: Sought): core.Span[] {
   return listAt(body, root, 'messages')
     .flatMap((message) => listAt(body, message, 'tool_calls'))
-    .flatMap((call) => membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
+    .flatMap((call) => core.membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
     .filter((extra) => holds(body, extra, { ...sought, is: sought.isExtra }))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
 }
@@ -154,7 +136,7 @@ const signatureIn = (value: unknown): unknown =>
 const typeOf = (value: unknown): string => String((value as { type?: unknown } | null)?.type);
 
 /** The span of a member with its name and one comma; undefined when the name contains escapes. */
-export function memberCut(body: Buffer, value: Span, name: string): Span | undefined {
+export function memberCut(body: Buffer, value: core.Span, name: string): core.Span | undefined {
   const colon = spaceBefore(body, value.start) - 1;
   const nameEnd = spaceBefore(body, colon);
   const start = nameEnd - name.length - 2;
@@ -180,7 +162,7 @@ function spaceAfter(body: Buffer, at: number): number {
   return end;
 }
 
-function messageCuts(body: Buffer, root: Span, sought: Sought): Span[] {
+function messageCuts(body: Buffer, root: core.Span, sought: Sought): core.Span[] {
   const messages = listAt(body, root, 'messages');
   const inner = new Map(messages.map((message) => [message, contentCuts(body, message, sought)]));
   // A message without remaining blocks is removed, because the provider rejects empty messages.
@@ -190,7 +172,7 @@ function messageCuts(body: Buffer, root: Span, sought: Sought): Span[] {
   ];
 }
 
-function contentCuts(body: Buffer, message: Span, sought: Sought): { cuts: Span[]; isEmpty: boolean } {
+function contentCuts(body: Buffer, message: core.Span, sought: Sought): { cuts: core.Span[]; isEmpty: boolean } {
   const blocks = listAt(body, message, 'content');
   const gone = new Set(blocks.filter((block) => holds(body, block, { ...sought, is: sought.isBlock })));
   return {
@@ -199,19 +181,11 @@ function contentCuts(body: Buffer, message: Span, sought: Sought): { cuts: Span[
   };
 }
 
-/** The elements of an array member; empty when the member is not an array. */
-const listAt = (body: Buffer, object: Span, name: string): Span[] =>
-  elementsAt(body, membersAt(body, object, new Set([name])).get(name));
+const listAt = (body: Buffer, object: core.Span, name: string): core.Span[] =>
+  core.elementsAt(body, core.membersAt(body, object, new Set([name])).get(name));
 
 function isEnvelopeBlock(value: unknown): boolean {
-  const block = value as {
-    type?: unknown;
-    signature?: unknown;
-    data?: unknown;
-    encrypted_content?: unknown;
-    id?: unknown;
-    tool_use_id?: unknown;
-  } | null;
+  const block = value as Readonly<Record<string, unknown>> | null;
   if (block?.type === 'thinking') return isEnvelopeText(block.signature);
   if (block?.type === 'redacted_thinking') return isEnvelopeText(block.data);
   if (block?.type === 'compaction') return isEnvelopeText(block.encrypted_content);
@@ -226,13 +200,13 @@ function isEnvelopeItem(value: unknown): boolean {
 const isOwnSummary = (value: unknown): boolean =>
   (value as { type?: unknown } | null)?.type === 'compaction' && isEnvelopeItem(value);
 
-const isSyntheticId = (value: unknown): boolean => typeof value === 'string' && isSynthetic(value);
-const isEnvelopeText = (value: unknown): boolean => typeof value === 'string' && isEnvelope(value);
+const isSyntheticId = (value: unknown): boolean => typeof value === 'string' && dialects.isSynthetic(value);
+const isEnvelopeText = (value: unknown): boolean => typeof value === 'string' && dialects.isEnvelope(value);
 
 /** The spans that remove the chosen elements together with exactly their commas. */
-function elementCuts(elements: readonly Span[], isGone: (element: Span) => boolean): Span[] {
-  const cuts: Span[] = [];
-  let before: Span | undefined;
+function elementCuts(elements: readonly core.Span[], isGone: (element: core.Span) => boolean): core.Span[] {
+  const cuts: core.Span[] = [];
+  let before: core.Span | undefined;
   let hasKept = false;
   for (const element of elements) {
     if (!isGone(element)) {

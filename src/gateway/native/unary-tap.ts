@@ -1,35 +1,16 @@
 /** The tap of a response in one piece: reads single members of the body, and parses all of it only when it is small or unusual. */
-import {
-  concatBuffers,
-  elementsAt,
-  estimateTokens,
-  membersAt,
-  type Span,
-  scanMembers,
-  valueAt,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import { type Dialect, words } from '../../rules/index.ts';
 import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
-import { searchesInBody } from './searches.ts';
-import {
-  groundingOf,
-  hasMembers,
-  MAX_KEPT_BYTES,
-  NOTHING,
-  reportOf,
-  type Tap,
-  type TappedEvent,
-  type TapResult,
-  USAGE_FORMS,
-  withSearches,
-} from './usage-tap.ts';
+import { groundingOf, hasMembers, reportOf, searchesInBody } from './searches.ts';
+import * as taps from './usage-tap.ts';
 
 const UNARY_LIMITS = { depth: 512, tokens: 10_000_000 };
 
-export class UnaryTap implements Tap {
+export class UnaryTap implements taps.Tap {
   readonly isFinishing = false;
   readonly #dialect: Dialect;
   readonly #chunks: Buffer[] = [];
@@ -45,20 +26,20 @@ export class UnaryTap implements Tap {
   }
 
   get outputTokens(): number {
-    return this.#isKept ? estimateTokens(visibleIn(this.#dialect, this.#body.toString('utf8'))) : 0;
+    return this.#isKept ? core.estimateTokens(visibleIn(this.#dialect, this.#body.toString('utf8'))) : 0;
   }
 
   /** A response too large to keep counts as complete, because its HTTP framing was. */
-  end(): TapResult {
-    return this.#isKept ? readUnary(this.#dialect, this.#body) : { ...NOTHING, isComplete: true };
+  end(): taps.TapResult {
+    return this.#isKept ? readUnary(this.#dialect, this.#body) : { ...taps.NOTHING, isComplete: true };
   }
 
   get #isKept(): boolean {
-    return this.#size <= MAX_KEPT_BYTES;
+    return this.#size <= taps.MAX_KEPT_BYTES;
   }
 
   get #body(): Buffer {
-    return concatBuffers(this.#chunks);
+    return core.concatBuffers(this.#chunks);
   }
 }
 
@@ -70,9 +51,9 @@ function visibleIn(dialect: Dialect, body: string): string {
   }
 }
 
-const MEMBERS: ReadonlySet<string> = new Set([
-  ...['usage', 'usageMetadata', 'tool_usage', 'service_tier', 'id', 'output', 'model', 'modelVersion'],
-]);
+const MEMBERS: ReadonlySet<string> = new Set(
+  words('usage usageMetadata tool_usage service_tier id output model modelVersion'),
+);
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
 const TIER_NAME = Buffer.from('service_tier');
 
@@ -82,21 +63,18 @@ const PARSED_BYTES = 8 * 1024;
 const BACKSLASH = 0x5c;
 const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
 
-/**
- * Usage stands near the end of a body, so only the text from there on is parsed. It counts only when it closes the outermost
- * object, which text inside a string or a nested object cannot do. Only the responses dialect needs the id, which comes first.
- */
-function readEnd(dialect: Dialect, body: Buffer): TapResult | undefined {
-  const { member } = USAGE_FORMS[dialect];
+/** Usage stands near the end, so only the text from there on is parsed. It counts only when it closes the outermost object, which no inner text can do. */
+function readEnd(dialect: Dialect, body: Buffer): taps.TapResult | undefined {
+  const { member } = taps.USAGE_FORMS[dialect];
   const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);
   // After a backslash the quote belongs to a longer name.
   if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
   try {
-    const rest = JSON.parse(`{${body.toString('utf8', at)}`) as TappedEvent;
+    const rest = JSON.parse(`{${body.toString('utf8', at)}`) as taps.TappedEvent;
     // The tier may precede the usage.
     if (dialect === 'chat' && rest.service_tier === undefined && body.includes(TIER_NAME)) return undefined;
     const model = dialect === 'generate' ? modelName(rest.modelVersion) : (modelInHead(body) ?? modelInBody(body));
-    return { ...NOTHING, usage: readReported(dialect, rest[member], rest), model, isComplete: true };
+    return { ...taps.NOTHING, usage: readReported(dialect, rest[member], rest), model, isComplete: true };
   } catch {
     return undefined;
   }
@@ -111,35 +89,35 @@ function modelInHead(body: Buffer): string | undefined {
 const HEAD_BYTES = 1_024;
 
 function modelInBody(body: Buffer): string | undefined {
-  const span = scanMembers(body, MODEL, UNARY_LIMITS).get('model');
-  return span && modelName(valueAt(body, span));
+  const span = core.scanMembers(body, MODEL, UNARY_LIMITS).get('model');
+  return span && modelName(core.valueAt(body, span));
 }
 const MODEL: ReadonlySet<string> = new Set(['model']);
 
-function readUnary(dialect: Dialect, body: Buffer): TapResult {
-  return withSearches(readMembers(dialect, body), () => searchesInBody(dialect, body, UNARY_LIMITS));
+function readUnary(dialect: Dialect, body: Buffer): taps.TapResult {
+  return taps.withSearches(readMembers(dialect, body), () => searchesInBody(dialect, body, UNARY_LIMITS));
 }
 
-function readMembers(dialect: Dialect, body: Buffer): TapResult {
+function readMembers(dialect: Dialect, body: Buffer): taps.TapResult {
   const end = readEnd(dialect, body);
   if (end) return end;
   if (body.length <= PARSED_BYTES) return readParsed(dialect, body);
   try {
-    const members = scanMembers(body, MEMBERS, UNARY_LIMITS);
+    const members = core.scanMembers(body, MEMBERS, UNARY_LIMITS);
     const read = (name: string): unknown => {
       const span = members.get(name);
-      return span && valueAt(body, span);
+      return span && core.valueAt(body, span);
     };
     const id = read('id');
     return {
-      usage: readReported(dialect, read(USAGE_FORMS[dialect].member), {
+      usage: readReported(dialect, read(taps.USAGE_FORMS[dialect].member), {
         service_tier: read('service_tier'),
         tool_usage: read('tool_usage'),
       }),
       isComplete: true,
       isError: false,
       id: typeof id === 'string' ? id : undefined,
-      model: modelName(USAGE_FORMS[dialect].modelOf({ model: read('model'), modelVersion: read('modelVersion') })),
+      model: modelName(taps.USAGE_FORMS[dialect].modelOf({ model: read('model'), modelVersion: read('modelVersion') })),
       ownedIds: dialect === 'responses' ? scanOwnedIds(body, members.get('output')) : [],
       sequence: undefined,
     };
@@ -148,34 +126,37 @@ function readMembers(dialect: Dialect, body: Buffer): TapResult {
   }
 }
 
-/** Reads the ids without parsing the items, which may hold images. */
-function scanOwnedIds(body: Buffer, output: Span | undefined): string[] {
+function scanOwnedIds(body: Buffer, output: core.Span | undefined): string[] {
   return ownedIds(
-    elementsAt(body, output).map((item) =>
-      Object.fromEntries([...membersAt(body, item, ITEM_IDS)].map(([name, span]) => [name, valueAt(body, span)])),
-    ),
+    core
+      .elementsAt(body, output)
+      .map((item) =>
+        Object.fromEntries(
+          [...core.membersAt(body, item, ITEM_IDS)].map(([name, span]) => [name, core.valueAt(body, span)]),
+        ),
+      ),
   );
 }
 
 /** Also reads a list, which a generate-content stream without `alt=sse` is, and an object with a duplicate member. */
-function readParsed(dialect: Dialect, body: Buffer): TapResult {
+function readParsed(dialect: Dialect, body: Buffer): taps.TapResult {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
-    if (isEmpty(value)) return NOTHING;
-    const events = (Array.isArray(value) ? value : [value]) as (TappedEvent | null)[];
-    const reporting = events.findLast((event) => event?.[USAGE_FORMS[dialect].member]);
+    if (isEmpty(value)) return taps.NOTHING;
+    const events = (Array.isArray(value) ? value : [value]) as (taps.TappedEvent | null)[];
+    const reporting = events.findLast((event) => event?.[taps.USAGE_FORMS[dialect].member]);
     const id = events[0]?.id;
     return {
-      usage: readReported(dialect, reporting?.[USAGE_FORMS[dialect].member], reporting ?? {}),
+      usage: readReported(dialect, reporting?.[taps.USAGE_FORMS[dialect].member], reporting ?? {}),
       isComplete: true,
       isError: events.some((event) => event !== null && isErrorBody(event)),
       id: typeof id === 'string' ? id : undefined,
-      model: events[0] ? modelName(USAGE_FORMS[dialect].modelOf(events[0])) : undefined,
+      model: events[0] ? modelName(taps.USAGE_FORMS[dialect].modelOf(events[0])) : undefined,
       ownedIds: dialect === 'responses' ? ownedIds(events[0]?.output) : [],
       sequence: undefined,
     };
   } catch {
-    return NOTHING;
+    return taps.NOTHING;
   }
 }
 
@@ -186,10 +167,9 @@ const isEmpty = (value: unknown): boolean =>
 const readReported = (
   dialect: Dialect,
   usage: unknown,
-  { service_tier, tool_usage }: Pick<TappedEvent, 'service_tier' | 'tool_usage'>,
+  { service_tier, tool_usage }: Pick<taps.TappedEvent, 'service_tier' | 'tool_usage'>,
 ) =>
   codecOf(dialect).upstream.readUsage(withServiceTier(reportOf(usage), service_tier), tool_usage ?? groundingOf(usage));
 
-/** An error body that has the status of a success. */
-const isErrorBody = (body: TappedEvent): boolean =>
+const isErrorBody = (body: taps.TappedEvent): boolean =>
   (hasMembers(body.error) && body.output === undefined) || body.type === 'error' || body.status === 'failed';

@@ -1,12 +1,9 @@
-/**
- * A tap beside a native response: reads usage, id and the terminal event without touching the bytes. Ignores malformed events; never fails
- * the response. `unary-tap.ts` and `stream-tap.ts` are the two kinds.
- */
+/** A tap beside a native response (`unary-tap.ts`, `stream-tap.ts`): reads usage, id and the terminal event. Never fails the response. */
 import type { HubUsage } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import type { Dialect, Words } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
-import { addSearches, type Searches } from './searches.ts';
+import { addSearches, hasMembers, reportOf, type Searches } from './searches.ts';
 
 export interface TapResult {
   readonly usage: HubUsage | undefined;
@@ -14,17 +11,12 @@ export interface TapResult {
   readonly isComplete: boolean;
   /** Its last event says that nothing follows, although it is not the terminal one: see `TOLERANCES.noTerminalEvent`. */
   readonly isFinished?: boolean;
-  /** It ended with the provider's error. */
   readonly isError: boolean;
-  /** The provider's id of the response, where the dialect has one. */
   readonly id: string | undefined;
   /** Ids in the response that later requests may name, where the dialect stores responses. */
   readonly ownedIds: readonly string[];
-  /** The model that the response names, where it names one before its content. */
   readonly model?: string | undefined;
-  /** Sequence number of the last event, where the dialect numbers them. */
   readonly sequence: number | undefined;
-  /** The pictures of an image call, as they were returned. */
   readonly images?: ImageCount;
 }
 
@@ -40,7 +32,6 @@ export const NOTHING: TapResult = {
 export interface Tap {
   push(chunk: Buffer): void;
   end(): TapResult;
-  /** Estimated tokens of the visible output so far. */
   readonly outputTokens: number;
   /** All content has passed as far as the latest events say, and the provider is about to report usage. */
   readonly isFinishing: boolean;
@@ -49,11 +40,8 @@ export interface Tap {
 /** A larger response or event is not kept for reading its usage. */
 export const MAX_KEPT_BYTES = 32 * 2 ** 20;
 
-/** Adds the searches that the reported usage does not count. */
 export const withSearches = (result: TapResult, count: () => Searches): TapResult =>
   result.usage ? { ...result, usage: addSearches(result.usage, count()) } : result;
-
-export const hasMembers = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Where each dialect reports usage, which events are terminal, and which of those are errors. */
 export const USAGE_FORMS: Readonly<
@@ -111,64 +99,25 @@ export const USAGE_FORMS: Readonly<
 
 const typeOf = ({ type, event_type: given }: TappedEvent): string => type ?? given ?? '';
 
-/** The report of an interaction in the form of the responses dialect, whose other events it resembles. */
-export function reportOf(usage: unknown): unknown {
-  if (!hasMembers(usage) || !('total_input_tokens' in usage)) return usage;
-  const count = (name: string): number => Number((usage as Record<string, unknown>)[name] ?? 0);
-  const input = count('total_input_tokens') + count('total_tool_use_tokens');
-  const written = count('total_output_tokens') + count('total_thought_tokens');
-  return {
-    input_tokens: input,
-    input_tokens_details: { cached_tokens: count('total_cached_tokens') },
-    // A total says whether thoughts are a part of the output.
-    output_tokens: Math.max(
-      count('total_output_tokens'),
-      Math.min(written, (count('total_tokens') || Infinity) - input),
-    ),
-    output_tokens_details: { reasoning_tokens: count('total_thought_tokens') },
-  };
-}
-
-/** Searches that an interaction reports, in the form of `tool_usage`. */
-export function groundingOf(usage: unknown): unknown {
-  const { grounding_tool_count: counts } = (hasMembers(usage) ? usage : {}) as { grounding_tool_count?: unknown };
-  if (!Array.isArray(counts)) return undefined;
-  const searches = counts.reduce<number>((sum, one) => sum + (Number(one?.count) || 0), 0);
-  return { web_search: { num_requests: searches } };
-}
-
 /** The last event of a chat stream without `[DONE]`: the finish reason, or the usage after it. */
 export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
   Array.isArray(choices) &&
   (choices.length === 0 ? hasMembers(usage) : choices.every((choice) => !!choice?.finish_reason));
 
-/** The members that the tap reads, of all dialects. */
-export interface TappedEvent {
+export interface TappedEvent
+  extends Values<'status id model modelVersion usage service_tier usageMetadata output error'> {
   readonly type?: string;
   readonly event_type?: string;
-  readonly interaction?: { readonly id?: unknown; readonly model?: unknown; readonly usage?: unknown };
-  readonly status?: unknown;
   readonly sequence_number?: number;
-  readonly id?: unknown;
-  readonly model?: unknown;
-  readonly modelVersion?: unknown;
-  readonly usage?: unknown;
-  readonly service_tier?: unknown;
-  readonly usageMetadata?: unknown;
   readonly tool_usage?: unknown;
   readonly responseId?: unknown;
-  readonly error?: unknown;
   readonly promptFeedback?: unknown;
-  readonly message?: { readonly id?: unknown; readonly model?: unknown; readonly usage?: unknown };
-  readonly output?: unknown;
-  readonly response?: {
-    readonly id?: unknown;
-    readonly model?: unknown;
-    readonly usage?: unknown;
-    readonly tool_usage?: unknown;
-    readonly service_tier?: unknown;
-    readonly output?: unknown;
-  };
-  readonly choices?: readonly { readonly finish_reason?: unknown }[];
-  readonly candidates?: readonly { readonly finishReason?: unknown }[];
+  readonly interaction?: Values<'id model usage'>;
+  readonly message?: Values<'id model usage'>;
+  readonly response?: Values<'id model usage tool_usage service_tier output'>;
+  readonly choices?: readonly Values<'finish_reason'>[];
+  readonly candidates?: readonly Values<'finishReason'>[];
 }
+
+/** Members that may be absent, and are whatever the provider sent. */
+type Values<Names extends string> = { readonly [K in Words<Names>]?: unknown };

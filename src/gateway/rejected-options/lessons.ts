@@ -4,7 +4,6 @@ import type { AddedOption, Capabilities, CapabilityOverrides } from '../../rules
 
 export interface Lessons {
   readonly overrides: CapabilityOverrides;
-  /** Paths of members that are left out. */
   readonly removed: readonly string[];
   /** The caller's fields that are lost with them. */
   readonly dropped: readonly ('userId' | 'compaction')[];
@@ -23,7 +22,6 @@ export function mergeLessons(earlier: Lessons, later: Lessons): Lessons {
   };
 }
 
-/** The request that was rejected, as far as the gateway wrote it. */
 export interface RejectedBody {
   readonly body: JsonObject;
   /** Undefined on the native path, where the gateway does not encode. */
@@ -56,7 +54,7 @@ const READERS: Readonly<Record<'efforts' | 'budget' | 'maxOutput' | 'room', Read
   /** `Supported values are: 'low', 'medium', and 'high'.` or `Input should be 'low' or 'high'` */
   efforts(message, sent) {
     const [, list = ''] = /(?:supported values are|should be|must be one of)(.{0,200})/is.exec(message) ?? [];
-    const efforts = list.match(/\b(?:none|minimal|low|medium|high|xhigh|max)\b/g)?.filter((effort) => effort !== sent);
+    const efforts = list.match(EFFORT_NAMES)?.filter((effort) => effort !== sent);
     return efforts && efforts.length > 0 ? { efforts } : undefined;
   },
 
@@ -80,12 +78,14 @@ const READERS: Readonly<Record<'efforts' | 'budget' | 'maxOutput' | 'room', Read
   },
 };
 
+/** Known ones, and quoted words. */
+const EFFORT_NAMES = /\b(?:none|minimal|low|medium|high|xhigh|max)\b|(?<=['"`])[a-z_]{2,20}(?=['"`])/g;
+
 const outputLimit = (maxOutput: number): CapabilityOverrides | undefined => (maxOutput > 0 ? { maxOutput } : undefined);
 
 /** The smallest budget, in tokens, of models that cannot stop thinking. */
 const MIN_BUDGET = 128;
 
-/** The member at a path of names; undefined when the body has none. */
 export function memberAt(body: JsonObject, path: string): unknown {
   let value: unknown = body;
   for (const name of path.split('.')) {
@@ -95,7 +95,6 @@ export function memberAt(body: JsonObject, path: string): unknown {
   return value;
 }
 
-/** A copy of the body without the members at the paths. */
 export const withoutMembers = (body: JsonObject, paths: readonly string[]): JsonObject =>
   paths.reduce((rest, path) => withoutMember(rest, path.split('.')), body);
 

@@ -267,14 +267,14 @@ test('errors of a generate-content provider teach what the model lacks', () => {
     [
       'Thinking level LOW is not supported for this model. Please retry with other thinking level.',
       low,
-      { efforts: ['medium', 'high'] },
+      { efforts: ['medium', 'high', 'any'] },
     ],
     [
       'Unable to submit request because thinking_level LOW is not supported by this model.',
       low,
-      { efforts: ['medium', 'high'] },
+      { efforts: ['medium', 'high', 'any'] },
     ],
-    ['Thinking level is unsupported: THINKING_LEVEL_LOW', low, { efforts: ['medium', 'high'] }],
+    ['Thinking level is unsupported: THINKING_LEVEL_LOW', low, { efforts: ['medium', 'high', 'any'] }],
     ['Thinking level is not supported for this model.', low, { thinkingConfig: 'budget' }],
     [
       'Budget 0 is invalid. This model only works in thinking mode.',
@@ -324,6 +324,10 @@ test('values that the caller sent are not left out', () => {
   assert.deepEqual(learned(effort, { ...reasoning, request: { reasoning: { mode: 'budget', budget: 9 } } }), {
     efforts: [],
   });
+  // Nothing is learned from a word that no table knows, whichever provider refuses it.
+  const word = { dialect: 'messages', body: { output_config: { effort: 'ultra' } } } as const;
+  const unknown = anthropic('output_config.effort: unknown value');
+  assert.equal(learned(unknown, { ...word, request: { reasoning: { effort: 'ultra' } } }), undefined);
   const limit = anthropic('max_tokens: 9000 > 8192, which is the maximum');
   const tokens = { dialect: 'messages', body: { max_tokens: 9_000 } } as const;
   assert.equal(learned(limit, { ...tokens, request: { limits: { maxOutput: 9_000 } } }), undefined);

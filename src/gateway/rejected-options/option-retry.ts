@@ -1,12 +1,9 @@
-/**
- * The one attempt of a call that leaves out an option of the gateway which the provider rejected. Never more than one, never once the
- * client has received anything, and never for calls that are sent once.
- */
+/** The one attempt of a call without an option that the provider rejected: never after the client got bytes, nor for calls sent once. */
 import type { Account } from '../../catalog/index.ts';
 import type { Log } from '../../core/index.ts';
 import type { HubRequest, UpstreamFailure } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import { ADDED_OPTIONS, type AddedOption, type UpstreamDialect } from '../../rules/index.ts';
+import { ADDED_OPTIONS, type AddedOption, isKnownEffort, type UpstreamDialect } from '../../rules/index.ts';
 import { type Lessons, lessonOf, memberAt, mergeLessons, NO_LESSONS, type RejectedBody } from './lessons.ts';
 import { type Refusal, readRefusal } from './refusal.ts';
 import type { RejectedOptions } from './rejected-options.ts';
@@ -19,15 +16,12 @@ export interface OptionRetryOptions {
   readonly sends: 'again' | 'once';
 }
 
-/** What the provider received. */
 export interface RejectedRequest extends RejectedBody {
   readonly dialect: UpstreamDialect;
   readonly account: Account;
-  /** The account's name for the model. */
   readonly model: string;
   /** Undefined on the native path, where every option is the gateway's. */
   readonly request?: HubRequest;
-  /** Whether the request differs once it is encoded for the lessons. */
   isChangedBy(lessons: Lessons): boolean;
 }
 
@@ -76,7 +70,6 @@ export class OptionRetry {
     return isFirst;
   }
 
-  /** The provider accepted the request, as far as the lessons concern it. */
   onAccepted(account: Account, model: string): void {
     if (this.#lasting !== NO_LESSONS) this.#options.rejectedOptions.add(account, model, this.#lasting);
   }
@@ -111,9 +104,12 @@ const isWithin = (field: string, param: string): boolean =>
 const camel = (path: string): string => path.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 function isCallers({ path, unlessCallers }: AddedOption, { body, request }: RejectedRequest): boolean {
+  const effort = request?.reasoning.effort;
+  // A word that no table knows says nothing about the model.
+  if (effort !== undefined && !isKnownEffort(effort) && memberAt(body, path) === effort) return true;
   if (!request || unlessCallers === undefined) return false;
   if (unlessCallers === 'cacheKey') return request.cache.key !== undefined;
   if (unlessCallers === 'maxOutput') return request.limits.maxOutput === memberAt(body, path);
   const sent = memberAt(body, 'reasoning.effort') ?? body.reasoning_effort;
-  return request.reasoning.effort !== undefined && request.reasoning.effort === sent;
+  return effort !== undefined && effort === sent;
 }

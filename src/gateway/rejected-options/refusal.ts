@@ -5,7 +5,6 @@ import { REJECTION_STATUSES } from '../../rules/index.ts';
 
 export interface Refusal {
   readonly message: string;
-  /** Paths of the fields that the error names apart from its message. */
   readonly fields: readonly string[];
 }
 

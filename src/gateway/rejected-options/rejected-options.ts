@@ -1,8 +1,4 @@
-/**
- * Options that providers have rejected, by account and model. Each request would cost a rejected attempt first; known options are left
- * out. In the memory of this replica, because a miss costs one attempt. Forgotten when the configuration changes: accounts of another
- * catalog are other objects.
- */
+/** Options that providers have rejected, by account and model, left out because each would cost an attempt. Forgotten with the configuration. */
 import type { Account } from '../../catalog/index.ts';
 import type { AddedOption, UpstreamDialect } from '../../rules/index.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from './lessons.ts';
@@ -22,7 +18,6 @@ export interface OptionCount {
 export class RejectedOptions {
   /** Of each account its models, the most recently learned last. */
   readonly #lessons = new WeakMap<Account, Map<string, Lessons>>();
-  /** Of each account the betas that its models have accepted. */
   readonly #betas = new WeakMap<Account, Set<string>>();
   readonly #counts = new Map<string, OptionCount>();
 
@@ -47,12 +42,10 @@ export class RejectedOptions {
     for (const beta of betas) if (accepted.size < MAX_BETAS) accepted.add(`${model} ${beta}`);
   }
 
-  /** Those of them that the model has not accepted before. */
   newBetas(account: Account, model: string, betas: readonly string[]): readonly string[] {
     return betas.filter((beta) => !this.#betas.get(account)?.has(`${model} ${beta}`));
   }
 
-  /** Counts a request that is sent again without the option. */
   count({ dialect, option }: Pick<AddedOption, 'dialect' | 'option'>): void {
     const id = `${dialect} ${option}`;
     this.#counts.set(id, { dialect, option, count: (this.#counts.get(id)?.count ?? 0) + 1 });

@@ -6,10 +6,7 @@ export interface StoredEvent {
   readonly sequence_number: number;
 }
 
-/**
- * Those after the number that a reader has. The last event has the number that it had when the response was made, so that a reader of
- * single deltas gets it too.
- */
+/** Those after the number that a reader has. The last event keeps its number, so that a reader of single deltas gets it too. */
 export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: number): StoredEvent[] {
   const started = { ...response, status: 'in_progress', output: [], usage: null };
   const items: unknown[] = Array.isArray(response.output) ? response.output : [];

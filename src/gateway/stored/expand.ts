@@ -1,7 +1,4 @@
-/**
- * Loading of the stored turns and items that a responses request refers to, within the memory for bodies, so that a provider without
- * stored state gets the whole conversation.
- */
+/** Loads the stored turns and items that a responses request refers to, within the memory for bodies, for providers without state. */
 import { failAt } from '../../core/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { STORED, WORKING_COPIES } from '../../rules/index.ts';
@@ -15,17 +12,12 @@ export interface StoredLoad {
   readonly reserve: () => BodyReservation;
 }
 
-export interface LoadedTurns {
-  readonly turns: StoredTurns;
-  readonly bytes: number;
-}
-
 /** `previous`: the response before, where the caller has found it already. */
 export async function loadStoredTurns(
   { previousId, itemIds }: StoredReferences,
   { userId, store, reserve }: StoredLoad,
   previous?: StoredHead,
-): Promise<LoadedTurns> {
+): Promise<{ readonly turns: StoredTurns; readonly bytes: number }> {
   if (previousId === undefined && itemIds.length === 0) return { turns: NO_STORED_TURNS, bytes: 0 };
   const head = previousId === undefined ? undefined : (previous ?? (await store.find(previousId, userId)));
   if (previousId !== undefined && !head?.isHere) throw previousNotFound(previousId);

@@ -209,10 +209,7 @@ export class ResponseStore {
     return holders;
   }
 
-  /**
-   * Those of the cached responses that no other process has deleted; all while the database cannot say so. What a provider holds, it
-   * knows itself.
-   */
+  /** Those of the cached responses that no other process has deleted; all while the database cannot say so. */
   async #kept(cached: readonly CachedResponse[], userId: string): Promise<readonly CachedResponse[]> {
     const ids = cached.filter(({ text, isWritten }) => text !== undefined && isWritten).map(({ id }) => id);
     if (ids.length === 0) return cached;

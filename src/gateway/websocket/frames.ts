@@ -1,33 +1,14 @@
 /** Frames of a responses WebSocket: parsing those of the client, in a thread where they are large, and building our own. */
-import {
-  fail,
-  JsonLimitError,
-  JsonScanError,
-  measureMembers,
-  type PackedJson,
-  packJson,
-  parseJson,
-  unpackJson,
-} from '../../core/index.ts';
+import * as core from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET } from '../../rules/index.ts';
+import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET, words } from '../../rules/index.ts';
 
 export type JsonFrame = Record<string, unknown>;
 
 /** Members that both the gateway and the provider read. A duplicate could mean something else to each, so it is rejected. */
-const ONCE: ReadonlySet<string> = new Set([
-  'type',
-  'stream_id',
-  'model',
-  'input',
-  'previous_response_id',
-  'response_id',
-  'background',
-  'generate',
-  'tools',
-  'conversation',
-  'response',
-]);
+const ONCE: ReadonlySet<string> = new Set(
+  words('type stream_id model input previous_response_id response_id background generate tools conversation response'),
+);
 
 const LIMITS = { depth: JSON_LIMITS.depth, tokens: REQUEST_LIMITS.values } as const;
 
@@ -44,13 +25,13 @@ export interface ReadFrame {
 export function readFrame(text: string): ReadFrame | undefined {
   try {
     const bytes = Buffer.from(text);
-    const { values } = measureMembers(bytes, ONCE, LIMITS);
+    const { values } = core.measureMembers(bytes, ONCE, LIMITS);
     const memoryBytes = bytes.length * WEBSOCKET.memoryPerByte + values * WEBSOCKET.memoryPerValue;
-    const event = parseJson(text, 'client') as JsonFrame;
+    const event = core.parseJson(text, 'client') as JsonFrame;
     return { ...withoutWrapper(event, text), values, memoryBytes };
   } catch (error) {
-    if (error instanceof JsonLimitError) throw fail('invalid_request', error.message);
-    if (error instanceof JsonScanError || error instanceof SyntaxError) return undefined;
+    if (error instanceof core.JsonLimitError) throw core.fail('invalid_request', error.message);
+    if (error instanceof core.JsonScanError || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }
@@ -63,20 +44,18 @@ function withoutWrapper(event: JsonFrame, text: string): Pick<ReadFrame, 'event'
   return { event: flat, text: JSON.stringify(flat) };
 }
 
-type FrameReply = (Omit<ReadFrame, 'event'> & { readonly event: PackedJson }) | undefined;
+type FrameReply = (Omit<ReadFrame, 'event'> & { readonly event: core.PackedJson }) | undefined;
 
-/** For large frames only. */
 export const frameJob: ThreadJob<{ bytes: Buffer }, ReadFrame | undefined, { bytes: Buffer }, FrameReply> = {
   module: import.meta.url,
   name: 'frameJob',
   inlineBytes: 0,
   movesBytes: true,
   run: ({ bytes }) => readFrame(bytes.toString()),
-  toReply: (frame) => frame && { ...frame, event: packJson(frame.event) },
-  fromReply: (reply) => reply && { ...reply, event: unpackJson(reply.event) as JsonFrame },
+  toReply: (frame) => frame && { ...frame, event: core.packJson(frame.event) },
+  fromReply: (reply) => reply && { ...reply, event: core.unpackJson(reply.event) as JsonFrame },
 };
 
-/** The body of the request. */
 export function bodyOf({ type: _, stream_id: __, ...body }: JsonFrame): JsonFrame {
   return body;
 }
@@ -96,7 +75,6 @@ export function rejectionFrame(status: number, code: string, message: string, pa
   return { type: 'error', status, error: { type, code, message, param } };
 }
 
-/** An HTTP error response as a frame. */
 export function errorFrame(
   status: number,
   body: unknown,
@@ -118,7 +96,6 @@ export function errorFrame(
   };
 }
 
-/** The failure events of steering and injecting, which return the input that was not used. */
 export function passFailed(event: JsonFrame, code: string, message: string): JsonFrame {
   const input = event.input ?? [];
   const error = { type: 'invalid_request_error', code, message };

@@ -1,14 +1,10 @@
-/**
- * Conversation history of a connection: the latest response of each lane with all items before it, within a byte budget. Kept as JSON
- * text, because parsed items take many times their size.
- */
+/** History of a connection: the latest response of each lane with all items before it, as JSON text, which is smaller, in a byte budget. */
 import { fail } from '../../core/index.ts';
 import type { BodyReservation } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 
 export interface LaneEntry {
   readonly responseId: string;
-  /** A stored response that precedes all items. */
   readonly base: string | undefined;
   /** Input and output so far, as a list of items of the responses dialect, as the client received them. */
   readonly json: Buffer;
@@ -23,7 +19,6 @@ export class LaneHistory {
   readonly #latest = new Map<string, KeptEntry>();
   #bytes = 0;
 
-  /** `reserve` opens a part of the memory for bodies. */
   constructor(reserve: () => BodyReservation) {
     this.#reserve = reserve;
   }

@@ -3,7 +3,6 @@ import { parseJson } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { usageOfResponse } from '../native/searches.ts';
 
-/** The members of an event that the gateway reads. */
 export interface LifecycleEvent {
   readonly type: string;
   readonly stream_id?: string;
@@ -24,7 +23,6 @@ export const isTerminalEvent = ({ type }: LifecycleEvent): boolean => TERMINAL.t
 export const isSuccessEvent = ({ type }: LifecycleEvent): boolean =>
   type === 'response.completed' || type === 'response.incomplete';
 
-/** Undefined for events that only pass through. */
 export function parseLifecycleEvent(text: string): LifecycleEvent | undefined {
   if (!LIFECYCLE.test(text)) return undefined;
   try {

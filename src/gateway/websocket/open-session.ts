@@ -2,7 +2,7 @@
 import { ApiError, type Clock, errorFields, type MaybePromise, newRequestId } from '../../core/index.ts';
 import { type BodyReservation, Call, type WebSocketConnection } from '../../platform/web/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
-import type { Caller } from '../caller.ts';
+import { type Caller, callersOf } from '../caller.ts';
 import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { frameJob, type ReadFrame, readFrame } from './frames.ts';
 import { HttpTurns } from './http-turns.ts';
@@ -19,7 +19,8 @@ export function openSession(
   const { upgrade, caller } = opened;
   const reserve = (): BodyReservation => upgrade.openReservation();
   // Only providers of the responses style have WebSockets of their own.
-  const Turns = caller.group.style === 'responses' ? RelayedTurns : HttpTurns;
+  const mayRelay = callersOf(services.catalog(), caller.key).some(({ group }) => group.style === 'responses');
+  const Turns = mayRelay ? RelayedTurns : HttpTurns;
   const runner: TurnRunner = new Turns(services, socket, opened);
   const runTurn = (turn: Turn): Promise<void> =>
     services.runCall(callFor(turn, upgrade, caller, clock), (call) => runner.run(call, turn));

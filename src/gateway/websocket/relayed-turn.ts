@@ -1,7 +1,4 @@
-/**
- * One turn on a provider's own WebSocket: tracks when it ends and what it used. With steering, the end of a response is not always
- * the end of its turn: the provider may continue with another response on the same lane.
- */
+/** One turn on a provider's own WebSocket: when it ends and what it used. With steering, another response may continue it. */
 import type { Secrets } from '../../catalog/index.ts';
 import { type ApiError, estimateTokens, valueOfJson } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
@@ -24,7 +21,6 @@ export interface RelayedTurnTask {
   readonly admission: Admission;
   readonly model?: Secrets['model'];
   readonly inputTokens: InputEstimate;
-  /** The frame for the provider. */
   readonly text: string | Buffer;
 }
 
@@ -36,7 +32,6 @@ export class RelayedTurn {
   responseId: string | undefined;
   /** Steering frames sent that the provider has neither accepted nor rejected yet. */
   #steersSent = 0;
-  /** Accepted steering that waits for the next response. */
   #steersAccepted = 0;
   #hasEnded = false;
   #status = 200;
@@ -67,7 +62,6 @@ export class RelayedTurn {
     this.#steersSent += 1;
   }
 
-  /** An event between the first and the last of a response. */
   onOutput(text: string, isUnread = false): void {
     this.#lastText = text;
     this.#unreported ??= new OutputMeter('responses', timesOf(this.#task.call));
@@ -86,7 +80,6 @@ export class RelayedTurn {
     return this.#isFinishing || (this.#unreported?.tokensWith() ?? 0) > 0;
   }
 
-  /** Returns true when the turn is over. */
   onEvent(event: LifecycleEvent): boolean {
     this.#onBytes();
     this.#replyModel = event.response?.model ?? this.#replyModel;
@@ -120,7 +113,6 @@ export class RelayedTurn {
     const { call } = this.#task;
     call.addLogFields({ faults: [kind] });
     this.#endAttempt(kind);
-    // The client has the complete response already.
     if (this.#hasEnded) return this.settle();
     this.#charge();
     // Nothing of the turn has reached the client, so that others may take it.

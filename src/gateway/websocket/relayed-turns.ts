@@ -1,7 +1,4 @@
-/**
- * Turns of a WebSocket over the provider's own WebSocket (G 4.7): one upstream connection per client connection, opened with the first
- * turn and kept to the end. Only the model's alias and the credential change. Turns that the account cannot take this way use HTTP.
- */
+/** Turns of a WebSocket over one WebSocket of the provider (G 4.7). Only the model's alias and the credential change; what it cannot take uses HTTP. */
 import type { Account, Model } from '../../catalog/index.ts';
 import { splice } from '../../core/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
@@ -12,6 +9,7 @@ import type { Admission } from '../billing/admission.ts';
 import { estimateBody, estimateLarge } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import { WayUnavailable } from '../client-error.ts';
+import { chooseByModel } from '../key-groups.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
@@ -37,7 +35,6 @@ interface AdmittedTurn {
   readonly model: Model;
   readonly admission: Admission;
   readonly previous: PreviousResponse | undefined;
-  /** The turn as it was scanned. */
   readonly body: Buffer;
   readonly scan: NativeScan;
 }
@@ -47,7 +44,9 @@ const TURN = { operation: 'responses.create', dialect: 'responses' } as const;
 export class RelayedTurns implements TurnRunner {
   readonly #client: WebSocketConnection;
   readonly #upgrade: Call;
-  readonly #caller: Caller;
+  /** Of several groups, the one in which the connection to the provider is opened: that of the first turn that one can take. */
+  #caller: Caller;
+  #isPlaced = false;
   /** Takes the turns that no provider WebSocket can take. */
   readonly #httpTurns: HttpTurns;
   readonly #services: SessionServices;
@@ -55,7 +54,6 @@ export class RelayedTurns implements TurnRunner {
   /** Concurrent turns of several lanes wait for the same connection. */
   #opening: Promise<UpstreamSession | undefined> | undefined;
   #isClosed = false;
-  /** The conversation of this connection, as its first turns name it. */
   #sessionName: string | undefined;
 
   constructor(services: SessionServices, client: WebSocketConnection, { upgrade, caller }: OpenedSession) {
@@ -69,7 +67,9 @@ export class RelayedTurns implements TurnRunner {
   async run(call: Call, turn: Turn): Promise<void> {
     const previousId = idIn(turn.create.previous_response_id);
     // Only the HTTP path checks whose objects a request names.
-    if (this.#httpTurns.knows(previousId) || idsIn(turn.create)) return this.#httpTurns.run(call, turn);
+    if (this.#httpTurns.knows(previousId) || idsIn(turn.create) || !this.#isOfSession(turn))
+      return this.#httpTurns.run(call, turn);
+    call.addLogFields({ group: this.#caller.group.id });
     const body = Buffer.from(turn.text);
     const owner = jobOwner(call, this.#caller, body.length);
     const scan = await this.#services.threads.run(scanJob, { ...TURN, bytes: body }, owner);
@@ -98,6 +98,15 @@ export class RelayedTurns implements TurnRunner {
     }
     // HttpTurns admits the turn by itself, so the admission above is released first.
     await this.#httpTurns.run(call, turn);
+  }
+
+  /** The model of each turn chooses its group. A connection to a provider has one; turns of the others use HTTP. */
+  #isOfSession({ create }: Turn): boolean {
+    const chosen = chooseByModel(this.#services.catalog(), this.#caller, TURN.operation, create.model);
+    if (chosen.group.style !== 'responses') return false;
+    if (!this.#isPlaced) this.#caller = chosen;
+    this.#isPlaced = true;
+    return chosen.group.id === this.#caller.group.id;
   }
 
   /** The provider failed before it sent anything of the turn, and a line of another group can take it. */
@@ -150,10 +159,7 @@ export class RelayedTurns implements TurnRunner {
     this.#httpTurns.close();
   }
 
-  /**
-   * The account that holds the response, or that our own store does, because it was converted. Unknown responses and those of other users
-   * are both not found.
-   */
+  /** The account that holds the response, or that our own store does. Unknown responses and those of others are both not found. */
   async #previous(responseId: string): Promise<PreviousResponse | 'held here'> {
     const session = this.#session;
     if (session?.hasResponse(responseId))
@@ -241,7 +247,6 @@ export class RelayedTurns implements TurnRunner {
   }
 }
 
-/** The client's own bytes, with the model's name replaced and envelopes of other groups removed. */
 function frameFor({ turn: { create }, body, scan }: AdmittedTurn, upstream: string): Buffer {
   const bytes = bodyAfter(body, scan);
   const { model } = scan.spans;

@@ -1,28 +1,16 @@
-/**
- * A responses WebSocket (G 4.7): reads frames, queues turns on lanes, and enforces limits; a `TurnRunner` runs the turns. A
- * malformed frame gets an error frame and does not close the connection.
- */
+/** A responses WebSocket (G 4.7): frames, lanes and limits; a `TurnRunner` runs the turns. A malformed frame does not close it. */
 import { ApiError, type Clock, type MaybePromise, toApiError } from '../../core/index.ts';
 import type { BodyReservation, WebSocketConnection } from '../../platform/web/index.ts';
 import { CLOSE, errorRow, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
-import {
-  bodyOf,
-  errorFrame,
-  frameText,
-  type JsonFrame,
-  type ReadFrame,
-  rejectionFrame,
-  withStreamId,
-} from './frames.ts';
+import * as frames from './frames.ts';
 import { type Turn, TurnResponse, type TurnRunner } from './turn.ts';
 
 export interface SessionOptions {
   readonly clock: Clock;
   readonly runner: TurnRunner;
-  /** Opens a part of the memory for bodies. */
   reserve(): BodyReservation;
   /** Without a promise when the frame is small. Undefined when it is not a JSON object. */
-  readFrame(text: string): MaybePromise<ReadFrame | undefined>;
+  readFrame(text: string): MaybePromise<frames.ReadFrame | undefined>;
   /** Runs the turn as a call of its own: logged and measured like a request over HTTP. */
   runTurn(turn: Turn): Promise<void>;
 }
@@ -47,7 +35,6 @@ export class ResponsesSession {
   /** A large frame is read in a thread, and those after it wait. */
   #reading: Promise<void> | undefined;
   #isClosed = false;
-  /** Since when no turn runs. */
   #idleSince: number;
   /** Set when at most one more turn is accepted: how to close after the last running turn, and why. */
   #closing: { readonly close: () => void; readonly reason: string; takesTurn: boolean } | undefined;
@@ -64,10 +51,7 @@ export class ResponsesSession {
     });
   }
 
-  /**
-   * Takes no new turns; closes when the running ones are done or the time is up. For `lingerMs` after the last turn, the next one may be on
-   * its way: it is served.
-   */
+  /** Takes no new turns, except within `lingerMs` after the last one; closes when the running ones are done or the time is up. */
   drain(code: number, reason: string, { withinMs, lingerMs }: SessionDrain): void {
     const { clock } = this.#services;
     const isIdle = this.#running.size === 0;
@@ -112,7 +96,7 @@ export class ResponsesSession {
   /** Frames take effect in their order. `memory`: undefined when the frame does not fit. */
   async #readLater(
     text: string | undefined,
-    begun: Promise<ReadFrame | undefined> | undefined,
+    begun: Promise<frames.ReadFrame | undefined> | undefined,
     memory: BodyReservation | undefined,
   ): Promise<void> {
     try {
@@ -125,12 +109,12 @@ export class ResponsesSession {
     } catch (error) {
       memory?.release();
       const { code, message } = toApiError(error);
-      this.#send(rejectionFrame(Number([errorRow(code).status].flat()[0]), code, message));
+      this.#send(frames.rejectionFrame(Number([errorRow(code).status].flat()[0]), code, message));
     }
   }
 
   /** A frame beyond a limit is refused in its turn, whatever its size. */
-  #read(text: string): MaybePromise<ReadFrame | undefined> {
+  #read(text: string): MaybePromise<frames.ReadFrame | undefined> {
     try {
       return this.#services.readFrame(text);
     } catch (error) {
@@ -138,19 +122,19 @@ export class ResponsesSession {
     }
   }
 
-  #onFrame(frame: ReadFrame | undefined): void {
+  #onFrame(frame: frames.ReadFrame | undefined): void {
     if (frame === undefined)
-      return this.#send(rejectionFrame(400, 'invalid_json', 'Frames must be text frames with one JSON object.'));
+      return this.#send(frames.rejectionFrame(400, 'invalid_json', 'Frames must be text frames with one JSON object.'));
     const { event } = frame;
     const streamId = event.stream_id;
     if (streamId !== undefined && (typeof streamId !== 'string' || !STREAM_ID.test(streamId))) {
       const message = 'stream_id: expected 1 to 256 letters, digits, dots, dashes or underscores.';
-      return this.#send(rejectionFrame(400, 'invalid_stream_id', message, 'stream_id'));
+      return this.#send(frames.rejectionFrame(400, 'invalid_stream_id', message, 'stream_id'));
     }
     if (FORWARDED_EVENTS.has(event.type)) return this.#services.runner.pass(event, frame.text);
     if (event.type === 'response.create') return this.#create(frame, streamId);
     const message = `type: "${String(event.type).slice(0, 60)}" is not supported; send response.create.`;
-    this.#send(rejectionFrame(400, 'invalid_value', message, 'type'), streamId);
+    this.#send(frames.rejectionFrame(400, 'invalid_value', message, 'type'), streamId);
   }
 
   #isOverRate(): boolean {
@@ -160,21 +144,21 @@ export class ResponsesSession {
     return this.#messageTimes.length > WEBSOCKET.messagesPerSecond * 10 || this.#queue.length > WEBSOCKET.queuedTurns;
   }
 
-  #create({ event, text, values, memoryBytes }: ReadFrame, streamId: string | undefined): void {
+  #create({ event, text, values, memoryBytes }: frames.ReadFrame, streamId: string | undefined): void {
     if (this.#closing?.takesTurn === false) return this.#rejectTurn(this.#closing.reason, streamId);
-    const create = bodyOf(event);
+    const create = frames.bodyOf(event);
     if (create.background === true) {
       const message = 'background: background responses are not supported.';
-      return this.#send(rejectionFrame(400, 'unsupported_parameter', message, 'background'), streamId);
+      return this.#send(frames.rejectionFrame(400, 'unsupported_parameter', message, 'background'), streamId);
     }
     if (streamId !== undefined && !this.#lanes.has(streamId) && this.#lanes.size >= WEBSOCKET.lanes) {
       const message = `A connection has at most ${WEBSOCKET.lanes} named streams.`;
-      return this.#send(rejectionFrame(400, 'websocket_stream_limit_reached', message, 'stream_id'), streamId);
+      return this.#send(frames.rejectionFrame(400, 'websocket_stream_limit_reached', message, 'stream_id'), streamId);
     }
     const bytes = text.length;
     if (this.#queuedBytes + bytes > WEBSOCKET.queuedBytes && this.#mustWait(streamId ?? '')) {
       const message = `The queued turns of a connection may hold ${WEBSOCKET.queuedBytes / 2 ** 20} MiB; send this one again when another is done.`;
-      return this.#send(rejectionFrame(429, 'websocket_queue_limit_reached', message), streamId);
+      return this.#send(frames.rejectionFrame(429, 'websocket_queue_limit_reached', message), streamId);
     }
     const memory = this.#reserve(memoryBytes, streamId);
     if (!memory) return;
@@ -195,7 +179,7 @@ export class ResponsesSession {
       if (!(error instanceof ApiError)) throw error;
       memory.release();
       const status = error.code === 'rate_limit_exceeded' ? 429 : 503;
-      this.#send(rejectionFrame(status, error.code, error.message), streamId);
+      this.#send(frames.rejectionFrame(status, error.code, error.message), streamId);
       return undefined;
     }
   }
@@ -219,13 +203,13 @@ export class ResponsesSession {
     const { lane, streamId, memory } = queued;
     const response = new TurnResponse({
       onEvent: (json) => {
-        const ready = this.#socket.send(withStreamId(json, streamId));
+        const ready = this.#socket.send(frames.withStreamId(json, streamId));
         if (!ready) this.#socket.onDrain(() => response.drain());
         return ready;
       },
-      onRejected: (status, body, headers) => this.#send(errorFrame(status, body, headers), streamId),
+      onRejected: (status, body, headers) => this.#send(frames.errorFrame(status, body, headers), streamId),
       onEnd: (isComplete) => {
-        if (!isComplete) this.#send(rejectionFrame(502, 'upstream_error', TRUNCATED), streamId);
+        if (!isComplete) this.#send(frames.rejectionFrame(502, 'upstream_error', TRUNCATED), streamId);
         this.#running.delete(lane);
         this.#idleSince = this.#services.clock.elapsed();
         memory.release();
@@ -240,17 +224,16 @@ export class ResponsesSession {
   /** Queued turns are rejected too; otherwise the client would wait for them until the connection closes. */
   #rejectTurn(reason: string, streamId: string | undefined): void {
     const message = `No further turns on this connection, ${reason}; open a new one and send the whole input.`;
-    this.#send(rejectionFrame(400, 'websocket_connection_limit_reached', message), streamId);
+    this.#send(frames.rejectionFrame(400, 'websocket_connection_limit_reached', message), streamId);
   }
 
-  #send(frame: JsonFrame, streamId?: string): void {
-    this.#socket.send(frameText(frame, streamId));
+  #send(frame: frames.JsonFrame, streamId?: string): void {
+    this.#socket.send(frames.frameText(frame, streamId));
   }
 }
 
 const TRUNCATED = 'The upstream closed the stream before completion.';
 
-/** All open sessions of this replica. */
 export class ResponsesSessions extends Set<ResponsesSession> {
   #draining: SessionDrain | undefined;
 

@@ -7,7 +7,6 @@ import { bodyOf, type JsonFrame } from './frames.ts';
 
 interface TurnInput {
   readonly create: JsonFrame;
-  /** Of the frame. */
   readonly text: string;
   /** Items before those of the turn, as a JSON list; undefined where a stored response holds them. */
   readonly earlier: Uint8Array | undefined;
@@ -15,7 +14,6 @@ interface TurnInput {
   readonly base: string | undefined;
 }
 
-/** `items`: all of them, as a JSON list. */
 type TurnBody = Readonly<Record<'body' | 'items', Uint8Array<ArrayBuffer>>>;
 type TurnMessage = Omit<TurnInput, 'create' | 'text'> & { readonly bytes: Buffer };
 
@@ -44,7 +42,6 @@ export const turnJob: ThreadJob<TurnInput, TurnBody, TurnMessage> = {
 
 export const jsonList = (items: readonly unknown[]): Buffer => Buffer.from(JSON.stringify(items));
 
-/** One JSON list of the elements of two. */
 export function joinLists(first: Uint8Array, second: Uint8Array): Buffer {
   if (first.length <= EMPTY.length || second.length <= EMPTY.length)
     return Buffer.from(first.length <= EMPTY.length ? second : first);

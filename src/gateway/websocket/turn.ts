@@ -1,7 +1,4 @@
-/**
- * One turn of a responses WebSocket. It takes the place of an HTTP response, so a turn is admitted, metered, converted and aborted
- * exactly as the same request over HTTP.
- */
+/** One turn of a responses WebSocket, in place of an HTTP response: admitted, metered, converted and aborted as over HTTP. */
 import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import { type BodyReservation, type Call, type Handler, ResponseSink } from '../../platform/web/index.ts';
 import type { Caller } from '../caller.ts';
@@ -9,9 +6,7 @@ import type { GatewayServices } from '../services.ts';
 import type { JsonFrame } from './frames.ts';
 import type { UpgradeRejections } from './upgrade-rejections.ts';
 
-/** What a session needs from the HTTP side. */
 export interface SessionHost {
-  /** Runs a call as if it had come over HTTP. */
   readonly handleHttp: Handler;
   /** Counts a call against the limits of its key, or rejects it. A turn over HTTP does so by itself, unless it calls no provider. */
   readonly acquireSlot: (call: Call) => undefined | Promise<void>;
@@ -28,36 +23,29 @@ export interface OpenedSession {
   readonly caller: Caller;
 }
 
-/** One `response.create` of a client. */
 export interface Turn {
   /** Empty for the unnamed lane. */
   readonly lane: string;
   readonly streamId: string | undefined;
-  /** The body of the request. */
   readonly create: JsonFrame;
-  /** The frame as it came, without the wrapper of older clients. */
   readonly text: string;
-  /** Of the frame, which were read before. */
   readonly values: number;
   /** The turn's part of the memory for bodies, until it ends. */
   readonly memory: BodyReservation;
   readonly response: TurnResponse;
 }
 
-/** Runs the turns of a connection: over the HTTP path, or over the provider's own WebSocket. */
 export interface TurnRunner {
   /** Resolves when the client has its response or is gone; rejects with the error for the client. */
   run(call: Call, turn: Turn): Promise<void>;
   /** Forwards a frame about a running response: `response.steer`, `response.inject`. */
   pass(event: JsonFrame, text: string): void;
-  /** The client disconnected. */
   close(): void;
 }
 
 export interface TurnListener {
   /** One event of the stream, as JSON text. Returns false when the client reads more slowly than the provider writes. */
   onEvent(json: string): boolean;
-  /** The request was rejected before a stream began. */
   onRejected(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): void;
   /** The turn is over. `isComplete` is false when the stream ended without a terminal event. */
   onEnd(isComplete: boolean): void;
@@ -114,7 +102,6 @@ export class TurnResponse extends ResponseSink {
     super.end();
   }
 
-  /** The client reads again. */
   drain(): void {
     this.emit('drain');
   }

@@ -1,7 +1,4 @@
-/**
- * The provider's WebSocket behind a client's: frames pass as they are, and every turn is tracked to its end. Holds a slot of its
- * account until it closes.
- */
+/** The provider's WebSocket behind a client's: frames pass as they are, turns are tracked. Holds a slot of its account until it closes. */
 import { type Account, redact } from '../../catalog/index.ts';
 import { type Clock, fail, type Log } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
@@ -21,11 +18,8 @@ export interface UpstreamSessionOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly readOn: ReadOn;
-  /** The provider stores this response with these items. */
   onStored(responseId: string, output: unknown, tokens: number | undefined): void;
-  /** The provider rejected the upgrade with this status. */
   onRejected(status: number): void;
-  /** The session takes no new turns from here on. */
   onClosing(): void;
 }
 
@@ -44,9 +38,7 @@ export class UpstreamSession {
   readonly #turns = new Map<string, RelayedTurn>();
   readonly #responses = new Map<string, number | undefined>();
   #upstream: UpstreamSocket | undefined;
-  /** It takes no new turns. */
   isClosing = false;
-  /** The client is gone. */
   #isLeft = false;
   #isPaused = false;
   #lastAt = 0;
@@ -60,7 +52,6 @@ export class UpstreamSession {
     this.#options = options;
   }
 
-  /** Resolves to false when the account offers no WebSocket. */
   open(request: SocketRequest): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     let isOpen = false;
@@ -84,12 +75,10 @@ export class UpstreamSession {
     return promise;
   }
 
-  /** True when this connection created the response. */
   hasResponse(responseId: string | undefined): boolean {
     return responseId !== undefined && this.#responses.has(responseId);
   }
 
-  /** Input and output tokens of a response of this connection, once it has ended. */
   tokensOf(responseId: string): number | undefined {
     return this.#responses.get(responseId);
   }
@@ -104,7 +93,6 @@ export class UpstreamSession {
     return turn.ended;
   }
 
-  /** Forwards a frame about one of this connection's responses. */
   pass(responseId: string, text: string): void {
     for (const turn of this.#turns.values()) if (turn.responseId === responseId) turn.onSteerSent();
     this.#upstream?.send(text);
@@ -147,8 +135,6 @@ export class UpstreamSession {
     this.isClosing = true;
     this.#options.onClosing();
   }
-
-  // ---------------------------------------------------------------- listening
 
   #onText(text: string): void {
     crashPoint('upstream.data_received');
@@ -225,8 +211,6 @@ export class UpstreamSession {
     end();
     if (this.isClosing && this.#turns.size === 0) this.close();
   }
-
-  // ---------------------------------------------------------------- failures
 
   #pauseUpstream(): void {
     if (this.#isPaused) return;

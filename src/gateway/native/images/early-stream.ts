@@ -1,28 +1,18 @@
-/**
- * The stream of an image call before the provider responds. A picture takes minutes, and proxies close a connection that is silent for
- * about one: after the time of a heartbeat the client gets its response head and comments. From then on a failure is an `error` event.
- */
+/** The stream of an image call before the provider responds: a picture takes minutes, and proxies close a connection that is silent for one. */
 import { ApiError, SSE_COMMENT } from '../../../core/index.ts';
-import {
-  type Call,
-  type ClientStream,
-  type ClientStreams,
-  idHeaders,
-  STREAM_HEADERS,
-} from '../../../platform/web/index.ts';
+import * as web from '../../../platform/web/index.ts';
 import { imageErrorEvent } from '../stream-error.ts';
 
 export class EarlyStream {
-  readonly #call: Call;
-  readonly #streams: ClientStreams;
+  readonly #call: web.Call;
+  readonly #streams: web.ClientStreams;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #cancel: () => void;
-  #stream: ClientStream | undefined;
+  #stream: web.ClientStream | undefined;
   #onDrain: () => void = () => {};
   #isTaken = false;
 
-  /** `headers` are those of the response beside the usual ones of a stream. */
-  constructor(streams: ClientStreams, call: Call, headers: Readonly<Record<string, string>>) {
+  constructor(streams: web.ClientStreams, call: web.Call, headers: Readonly<Record<string, string>>) {
     this.#call = call;
     this.#streams = streams;
     this.#headers = headers;
@@ -35,7 +25,7 @@ export class EarlyStream {
   }
 
   /** The provider responds with a stream: returns the one that is open already, if any. */
-  take(onDrain: () => void): ClientStream | undefined {
+  take(onDrain: () => void): web.ClientStream | undefined {
     this.#cancel();
     this.#isTaken = true;
     this.#onDrain = onDrain;
@@ -58,7 +48,7 @@ export class EarlyStream {
   #open(): void {
     const { response } = this.#call;
     if (this.#isTaken || response.headersSent) return;
-    response.writeHead(200, { ...idHeaders(this.#call), ...STREAM_HEADERS, ...this.#headers });
+    response.writeHead(200, { ...web.idHeaders(this.#call), ...web.STREAM_HEADERS, ...this.#headers });
     response.flushHeaders();
     this.#stream = this.#streams.open(this.#call, {
       heartbeat: () => SSE_COMMENT,

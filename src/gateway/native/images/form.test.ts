@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { SpooledBody } from '../../../platform/web/index.ts';
-import { boundaryOf, imageForm } from './form.ts';
-import { FormScanner } from './form-scanner.ts';
+import { boundaryOf, FormScanner } from '../../../platform/web/index.ts';
+import { imageForm } from './form.ts';
 
 const BOUNDARY = 'x7';
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n....', 'latin1');

@@ -1,13 +1,13 @@
 /** Image requests in JSON: scanned, in a thread where they are large, and sent with the bytes as they came, but for the model and `response_format`. */
 import { type Span, type StepBudget, splice, valueAt } from '../../../core/index.ts';
+import type { StreamedBody } from '../../../platform/http/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
-import { imageValues, invalid } from '../../images/fields.ts';
+import { type ImageValues, imageValues, invalid } from '../../images/fields.ts';
 import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { bodyAfter } from '../scan.ts';
 import { memberCut } from '../strip-opaque.ts';
-import type { ImageBody } from './body.ts';
 
 const WANTED: ReadonlySet<string> = new Set([
   ...Object.keys(IMAGE_FIELDS),
@@ -17,18 +17,13 @@ const WANTED: ReadonlySet<string> = new Set([
   REMOVED_IMAGE_FIELD,
 ]);
 
-interface ImageInput {
-  readonly bytes: Buffer;
-  readonly operation: InferenceOperation;
-}
-
 interface ImageScan extends Omit<ImageBody, 'bodyFor'> {
   /** The body without what the provider must not get; undefined when it has nothing of that. */
   readonly cut: Uint8Array<ArrayBuffer> | undefined;
   readonly modelSpan: Span | undefined;
 }
 
-export const imageJob: ThreadJob<ImageInput, ImageScan> = {
+export const imageJob: ThreadJob<{ readonly bytes: Buffer; readonly operation: InferenceOperation }, ImageScan> = {
   module: import.meta.url,
   name: 'imageJob',
   inlineBytes: LARGE_BODY_BYTES,
@@ -94,4 +89,14 @@ function readSource(field: Source['field'], value: unknown, at: string): Source 
   if (typeof first !== 'string' || first === '' || others.length > 0)
     throw invalid(at, 'expected an object with either image_url or file_id.');
   return { field, isObject: typeof id === 'string' };
+}
+
+export interface ImageBody {
+  readonly model: string | undefined;
+  readonly values: ImageValues;
+  readonly files: number;
+  readonly objectsIn?: string | undefined;
+  readonly unknown: string | undefined;
+  readonly dropped: readonly string[];
+  bodyFor(model: string): Buffer | StreamedBody;
 }

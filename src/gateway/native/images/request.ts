@@ -1,29 +1,28 @@
-/**
- * Image requests (G 2, G 4.8): read, checked and admitted before anything is sent. Generations are JSON; edits are forms, or JSON with
- * `images` as newer SDKs send them.
- */
-import { capabilitiesFor } from '../../../catalog/index.ts';
+/** Image requests (G 2, G 4.8), read, checked and admitted before anything is sent: generations in JSON; edits as forms, or in JSON as newer SDKs do. */
+import { type Catalog, capabilitiesFor } from '../../../catalog/index.ts';
 import { failAt } from '../../../core/index.ts';
 import { mediaType } from '../../../platform/web/index.ts';
-import { CONTRACT_IMAGES, type ImageCapabilities, imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
+import * as rules from '../../../rules/index.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
+import { type Caller, callersOf } from '../../caller.ts';
 import { checkImageFields, isContractFormat } from '../../images/fields.ts';
-import { defaultImageModel } from '../../images/model.ts';
+import { convertedImageModel, defaultImageModel } from '../../images/model.ts';
+import { chooseByModel } from '../../key-groups.ts';
 import { bodyClassOf, jobOwner } from '../../services.ts';
 import { canonicalPath } from '../headers.ts';
 import type { NativeReadServices, NativeRequest, NativeSource } from '../native-request.ts';
 import { sharedObject } from '../provider-objects.ts';
-import type { ImageBody } from './body.ts';
 import { notAForm, readImageForm } from './form.ts';
-import { imageJob, imageJson } from './json.ts';
+import { type ImageBody, imageJob, imageJson } from './json.ts';
 
 export async function readImageRequest(services: NativeReadServices, source: NativeSource): Promise<NativeRequest> {
-  const { call } = source;
+  const { call, operation } = source;
   const body = await readImageBody(services, source);
   const { files, dropped, objectsIn } = body;
-  // Images have one group, so that its first model stands for a missing name.
+  // The first image model of the key stands for a missing name.
   const model = body.model ?? fallbackModel(source, services);
-  const settings = checkImageFields(body.values, acceptedImages(source, services, model));
+  const caller = chooseByModel(services.catalog(), source.caller, operation, model);
+  const settings = checkImageFields(body.values, acceptedImages({ ...source, caller }, services, model));
   const { format } = settings;
   // What a provider makes of another format has no bound; of a moving picture, the number of frames is one.
   const isOpen = format !== undefined && format !== 'gif' && !isContractFormat(format);
@@ -33,8 +32,8 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
     inputTokens: () => estimateText(settings.prompt),
     bounds: {
       bodyBytes: settings.promptBytes,
-      moreInput: files * TOKENS_PER_INPUT_IMAGE,
-      maxOutput: settings.count * imageTokens(settings),
+      moreInput: files * rules.TOKENS_PER_INPUT_IMAGE,
+      maxOutput: settings.count * rules.imageTokens(settings),
       unknown: body.unknown ?? (isOpen ? 'output_format' : undefined),
     },
     images: { settings, files },
@@ -46,9 +45,13 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
 }
 
 /** Where the group has no such model, the request is rejected later; until then it is one of the contract. */
-function acceptedImages({ caller }: NativeSource, { catalog }: NativeReadServices, name: string): ImageCapabilities {
+function acceptedImages(
+  { caller }: NativeSource,
+  { catalog }: NativeReadServices,
+  name: string,
+): rules.ImageCapabilities {
   const model = caller.fallback?.model ?? catalog().resolve(caller.group.id, name);
-  return model ? capabilitiesFor(caller.group.style, model) : CONTRACT_IMAGES;
+  return model ? capabilitiesFor(caller.group.style, model) : rules.CONTRACT_IMAGES;
 }
 
 async function readImageBody(services: NativeReadServices, source: NativeSource): Promise<ImageBody> {
@@ -66,8 +69,20 @@ async function readImageBody(services: NativeReadServices, source: NativeSource)
 
 /** Generations may omit the model; edits must name it (G 2). */
 function fallbackModel({ operation, caller }: NativeSource, { catalog, clock }: NativeReadServices): string {
-  const first = defaultImageModel(catalog(), caller, clock.now());
+  const [first] = callersOf(catalog(), caller.key).flatMap(
+    (one) => imageModelOf(catalog(), one, { operation, now: clock.now() }) ?? [],
+  );
   if (operation === 'images.generate' && first !== undefined) return first;
   const advice = first === undefined ? 'GET /v1/models lists the models of this key' : `for example "${first}"`;
   throw failAt('invalid_request', 'model', `the field is required; ${advice}.`);
 }
+
+/** In a group whose models draw inside a conversation, one whose requests are converted. */
+const imageModelOf = (
+  catalog: Catalog,
+  caller: Caller,
+  { operation, now }: { readonly operation: rules.InferenceOperation; readonly now: number },
+): string | undefined =>
+  rules.inferenceRow(operation).groups[caller.group.style].kind === 'native'
+    ? defaultImageModel(catalog, caller, now)
+    : convertedImageModel(catalog, caller, now);

@@ -1,7 +1,4 @@
-/**
- * What an image call made and used, read beside the response without keeping its pictures. Pictures are counted as they were
- * returned, with the size and quality that the provider names: it may make fewer than asked, and `auto` is its choice.
- */
+/** What an image call made and used, read beside the response without keeping its pictures: as many as were returned, as the provider names them. */
 import { blockData, blocksOf, GrowingBuffer, JsonElider, valueOfJson } from '../../../core/index.ts';
 import { codecOf, type HubUsage } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
@@ -10,10 +7,8 @@ import { estimateText } from '../../billing/request-tokens.ts';
 import type { ImageSettings } from '../../images/fields.ts';
 import { NOTHING, type Tap, type TapResult } from '../usage-tap.ts';
 
-/** What the request asked for. */
 export interface RequestedImages {
   readonly settings: ImageSettings;
-  /** Images and masks that the model reads. */
   readonly files: number;
 }
 
@@ -61,12 +56,7 @@ export class ImageTap implements Tap {
   }
 }
 
-/** A picture of the response with its own options. */
-interface Picture {
-  readonly size?: unknown;
-  readonly quality?: unknown;
-  readonly usage?: unknown;
-}
+type Picture = Readonly<Partial<Record<'size' | 'quality' | 'usage', unknown>>>;
 interface Pictures {
   readonly pictures: readonly Picture[];
   readonly isComplete: boolean;
@@ -114,7 +104,6 @@ const kindOf = (made: Picture, asked: ImageSettings): string =>
 const wordOf = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[\w.-]{1,32}$/.test(value) ? value : undefined;
 
-/** Before the response: what was asked for. */
 export const requestedCount = ({ settings }: RequestedImages): ImageCount => ({
   kind: kindOf({}, settings),
   count: settings.count,
