@@ -5,36 +5,31 @@ import { writeAudit } from '../../access/keys/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
-import { ACCOUNT_COLUMNS, ACCOUNT_SETTINGS, line, membersOf, type ShownAccount } from '../../schemas/index.ts';
+import {
+  ACCOUNT_COLUMNS,
+  ACCOUNT_SETTINGS,
+  line,
+  membersOf,
+  type ShownAccount,
+  shownGroups,
+} from '../../schemas/index.ts';
 import { BY_GROUP } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
 import { listOperation } from './list.ts';
 
-interface CooldownColumns {
-  readonly model: string | null;
-  readonly reason: string;
-  readonly provider_code: string | null;
-  readonly message: string | null;
-  readonly in_use: boolean;
-  readonly is_over: boolean;
-  readonly since: string;
-  readonly until: string;
-  readonly [column: string]: unknown;
-}
+/** As JSON has them, where a time is text. */
+type JsonTimes<T> = { readonly [K in keyof T]: T[K] extends Date ? string : T[K] };
 
-interface ParkColumns {
-  readonly state: 'parked' | 'draining';
-  readonly cause: 'credential' | 'operator';
-  readonly provider_code: string | null;
-  readonly message: string | null;
-  readonly reason: string | null;
-  readonly since: string;
+interface CooldownColumns extends JsonTimes<Omit<Row<'account_cooldowns'>, 'model'>> {
+  readonly model: string | null;
+  readonly is_over: boolean;
+  readonly [column: string]: unknown;
 }
 
 type Secret = 'credential_sealed' | 'proxy_sealed' | 'assets_secret_sealed';
 interface AccountRow extends Omit<Row<'accounts'>, Secret> {
   readonly cooldowns: readonly CooldownColumns[];
-  readonly park: ParkColumns | null;
+  readonly park: JsonTimes<Row<'account_parks'>> | null;
   readonly last_test: ShownAccount['last_test'];
   /** Of all servers, and of the one with the most. */
   readonly in_flight: number;
@@ -77,6 +72,7 @@ function accountView(row: AccountRow) {
   return {
     ...membersOf(columns),
     ...stateOf(row),
+    groups: shownGroups(row),
     base_url: withoutSecrets(row.base_url),
     assets: assetsView(row.assets),
     last_test: row.last_test && { ...row.last_test, at: new Date(row.last_test.at).toISOString() },
@@ -148,10 +144,8 @@ const TestBody = z.strictObject({
 });
 
 export const ACCOUNTS_OPERATIONS = {
-  'admin.accounts': listOperation({ ...BY_GROUP, from: SELECT, view: accountView }),
-  'admin.account': operation({
-    handle: ({ id }, { db }) => readAccount(db, id),
-  }),
+  'admin.accounts': listOperation({ ...BY_GROUP, hasGroups: true, from: SELECT, view: accountView }),
+  'admin.account': operation({ handle: ({ id }, { db }) => readAccount(db, id) }),
   /** Waits for the outcome, at most a minute. */
   'admin.testAccount': operation({
     body: TestBody,

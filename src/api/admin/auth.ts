@@ -1,7 +1,4 @@
-/**
- * Authentication of the admin API: by the admin token, or by the session of an operator in the console. The token is read for every
- * call, so a rotation applies on every replica at once.
- */
+/** Authentication of the admin API: by the admin token, read for every call so that a rotation applies at once, or by a session. */
 import { type Actor, type FailedAttempts, isSameSecret } from '../../access/keys/index.ts';
 import { personActor, type SessionGuard } from '../../access/people/index.ts';
 import { fail } from '../../core/index.ts';

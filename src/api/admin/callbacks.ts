@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
-import { snapshot } from '../../platform/db/index.ts';
+import { snapshot, type Tx } from '../../platform/db/index.ts';
 import { CALLBACK_STATES } from '../../rules/index.ts';
 import { line, ShownCallback, ShownCallbackAttempt, shownRow } from '../../schemas/index.ts';
 import { type CallbackEventRow, deliverEventNow, redeliverEvent } from '../../video/index.ts';
@@ -33,6 +33,8 @@ function callbackView(row: CallbackEventRow): ShownCallback {
 /** Of a single callback only. */
 const DETAILS = { url: undefined, body: undefined };
 
+const eventOf = (tx: Tx, id: string) => tx.selectFrom('callback_events').selectAll().where('event_id', '=', id);
+
 export const CALLBACKS_OPERATIONS = {
   'admin.callbacks': listOperation({
     filters: { user: param.user, task: param.task, host: param.host, state: inState('callbacks', CALLBACK_STATES) },
@@ -45,7 +47,7 @@ export const CALLBACKS_OPERATIONS = {
   'admin.callback': operation({
     async handle({ id }, { db }) {
       const found = await snapshot(db, async (tx) => {
-        const event = await tx.selectFrom('callback_events').selectAll().where('event_id', '=', id).executeTakeFirst();
+        const event = await eventOf(tx, id).executeTakeFirst();
         if (!event) throw notFound('callback', id);
         const attempts = await tx
           .selectFrom('callback_attempts')
@@ -71,24 +73,18 @@ export const CALLBACKS_OPERATIONS = {
   'admin.redeliverCallback': operation({
     body: z.strictObject({ reason: reason.optional() }),
     status: 202,
-    async handle({ id, by, body }, { db }) {
-      const event = await db.transaction().execute(async (tx) => {
-        const row = await tx
-          .selectFrom('callback_events')
-          .selectAll()
-          .where('event_id', '=', id)
-          .forUpdate()
-          .executeTakeFirst();
+    object: 'callback',
+    handle: ({ id, by, body }, { db }) =>
+      db.transaction().execute(async (tx) => {
+        const row = await eventOf(tx, id).forUpdate().executeTakeFirst();
         if (!row) throw notFound('callback', id);
         const redelivered = row.state === 'pending' ? await deliverEventNow(tx, row) : await redeliverEvent(tx, row);
         if (!redelivered) throw fail('conflict', 'The callback is being delivered right now.');
         const subject = `callback:${id}`;
         const after = { user: row.user_id, task: row.task_id, host: row.host, reason: body.reason };
         await writeAudit(tx, by, { action: 'callback.redelivered', subject, before: { state: row.state }, after });
-        return redelivered;
-      });
-      return { object: 'callback', ...callbackView(event) };
-    },
+        return callbackView(redelivered);
+      }),
   }),
   /** Sends at once and waits for the outcome, at most 15 seconds. */
   'admin.testCallback': operation({

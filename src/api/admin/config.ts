@@ -1,11 +1,16 @@
-/** The whole configuration as one document, in the format of `dragoman apply`; YAML or JSON. */
+/** The installation: its whole configuration as one document (YAML or JSON, in the format of `dragoman apply`), settings, alarms, audit log. */
+import { sql } from 'kysely';
 import { z } from 'zod';
 import * as setup from '../../catalog/setup/index.ts';
+import { ALARMS, readAlarms } from '../../ledger/index.ts';
+import type { Row } from '../../platform/db/index.ts';
 import { type Call, expectJson, mediaType, readBody } from '../../platform/web/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
-import { flags } from './query-params.ts';
+import { sendRows } from './list.ts';
+import { pageParams, rowKey, wholeList } from './pagination.ts';
+import { flags, params, period } from './query-params.ts';
 import { isUnstorable, rejection, UNSTORABLE } from './request-body.ts';
 
 const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
@@ -66,6 +71,49 @@ export const CONFIG_OPERATIONS = {
         // A dry run is rolled back, so its keys do not exist.
         keys: dryRun ? [] : keys.map(({ token, ...key }) => ({ ...key, value: token })),
       };
+    },
+  }),
+};
+
+/**
+ * What operators see of the installation: alarms as a job stored them at its last check, where an old check means that no jobs run; the
+ * settings of this server, where a secret shows only that it is set; and the audit log, newest first.
+ */
+const AuditQuery = z.strictObject({
+  actor: z
+    .string()
+    .regex(/^(?:token|cli|file|person:[A-Za-z0-9_]{1,64})$/, 'token, cli, file or person:<id>')
+    .describe('by `token` (admin API), `cli`, `file` (configuration applied at start) or `person:<id>` (console)')
+    .optional(),
+  ...params('action subject'),
+  ...period,
+  ...pageParams(rowKey.id),
+});
+
+export const INSTALLATION_OPERATIONS = {
+  'admin.settings': operation({ handle: (_, { settings }) => wholeList(settings) }),
+  'admin.alarms': operation({
+    async handle(_, { db }) {
+      const view = ({ name, count, detail, ageSeconds }: Awaited<ReturnType<typeof readAlarms>>[number]) => ({
+        ...{ name, count, detail, ...ALARMS[name] },
+        checked_seconds_ago: Math.round(ageSeconds),
+      });
+      return wholeList((await readAlarms(db)).map(view));
+    },
+  }),
+  'admin.audit': operation({
+    query: AuditQuery,
+    handle: ({ call, query: { start = null, end = null, ...query } }, { db }) => {
+      const from = sql<Row<'audit'>>`
+      select audit.*, people.name as actor_name
+      from audit left join people on people.id = substr(audit.actor, ${'person:'.length + 1})
+      where (${start}::timestamptz is null or at >= ${start}) and (${end}::timestamptz is null or at < ${end})`;
+      return sendRows(
+        call,
+        db,
+        { order: 'number', from, isLog: true, view: (row) => ({ ...row, id: String(row.id) }) },
+        query,
+      );
     },
   }),
 };

@@ -1,15 +1,18 @@
-/** Credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
+/** Balances, statements, and credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { failAt, formatNanos } from '../../core/index.ts';
-import { charge, credit, type HouseAccount } from '../../ledger/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
-import { sendJson } from '../../platform/web/index.ts';
-import { CREDIT_KINDS, type CreditKind, line, type ShownCredit } from '../../schemas/index.ts';
-import { notFound, operation } from './handler.ts';
+import * as ledger from '../../ledger/index.ts';
+import { snapshot, type Tx } from '../../platform/db/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
+import { CREDIT_KINDS, type CreditKind, line, type ShownCredit, ShownMovement } from '../../schemas/index.ts';
+import { sendCsv } from './download.ts';
+import { type AdminServices, notFound, operation } from './handler.ts';
+import { pageParams, rowKey, sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
+import { money, param, period } from './query-params.ts';
 import { amount, reason } from './request-body.ts';
 
-const HOUSE: Readonly<Record<CreditKind, HouseAccount>> = {
+const HOUSE: Readonly<Record<CreditKind, ledger.HouseAccount>> = {
   payment: '@funding',
   refund: '@revenue',
   adjustment: '@adjustment',
@@ -30,7 +33,7 @@ const CreditBody = z
 
 /** Keeps references of operators apart from those that the ledger assigns. */
 const PREFIX = 'credit:';
-export const shownReference = (reference: string): string =>
+const shownReference = (reference: string): string =>
   reference.startsWith(PREFIX) ? reference.slice(PREFIX.length) : reference;
 
 type Booking = Omit<ShownCredit, 'object' | 'currency' | 'entry' | 'at'>;
@@ -46,8 +49,8 @@ export async function addCredit(tx: Tx, wanted: Booking, nanos: bigint, by: Acto
 function book(tx: Tx, { user, kind, reason, reference }: Booking, nanos: bigint): Promise<boolean> {
   const movement = { userId: user, reason, reference: PREFIX + reference };
   return nanos > 0n
-    ? credit(tx, { ...movement, nanos, from: HOUSE[kind] })
-    : charge(tx, { ...movement, nanos: -nanos, to: '@adjustment' });
+    ? ledger.credit(tx, { ...movement, nanos, from: HOUSE[kind] })
+    : ledger.charge(tx, { ...movement, nanos: -nanos, to: '@adjustment' });
 }
 
 /** Reads the ledger, so that two concurrent requests with one reference get the same response. */
@@ -96,5 +99,95 @@ export const CREDITS_OPERATIONS = {
         );
       sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
     },
+  }),
+};
+
+/** Balances of all users, or of one. */
+const BalancesQuery = z.strictObject({
+  user: param.user.describe('of this user; `*` stands for any text, also of the e-mail address'),
+  below: money('with less than this amount available'),
+  used: z.coerce
+    .number()
+    .min(0)
+    .max(1000)
+    .describe('of users who have used this share of a spend limit, such as 0.8')
+    .optional(),
+  ...sortedParams('balances'),
+});
+
+export const BALANCES_OPERATIONS = {
+  'admin.balances': operation({
+    query: BalancesQuery,
+    async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
+      const page = sortedPage('balances', query);
+      const { rows, count } = await snapshot(db, (tx) =>
+        ledger.walletReports(tx, { user, below, used, ...page, now: clock.now() }),
+      );
+      sendPage(call, rows, {
+        limit: query.limit,
+        more: { currency: 'USD', count },
+        view: ({ report }) => report,
+        key: (row) => sortedKey(row, row.report.user, page.order),
+      });
+    },
+  }),
+  'admin.balance': operation({
+    async handle({ id: user }, { db, clock }) {
+      const { rows } = await snapshot(db, (tx) => ledger.walletReports(tx, { user, limit: 1, now: clock.now() }));
+      const [found] = rows;
+      if (!found) throw notFound('user', user);
+      return { object: 'balance', currency: 'USD', ...found.report };
+    },
+  }),
+};
+
+/** The statement of a wallet: every movement with the balance after it. */
+const EXPORT_PAGE = 5_000;
+const COLUMNS = ShownMovement.keyof().options;
+
+export const StatementParams = z.strictObject({ ...period, ...pageParams(rowKey.id), format: param.format });
+
+export async function sendStatement(
+  call: Call,
+  user: string,
+  { start, end, limit, cursor, format }: z.output<typeof StatementParams>,
+  { db, clock, audience }: Pick<AdminServices, 'db' | 'clock'> & { readonly audience: ledger.UsageAudience },
+): Promise<void> {
+  const range = { start, end, before: cursor?.[0] };
+  await snapshot(db, async (tx) => {
+    const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', user).executeTakeFirst();
+    if (!known) throw notFound('user', user);
+    if (format === 'csv') {
+      const batches = ledger.readStatementPages(tx, user, { ...range, limit: EXPORT_PAGE });
+      const cells = (line: ledger.StatementLine) => Object.values(viewOf(line));
+      return sendCsv(call, { name: `statement-${user}`, columns: COLUMNS, batches, audience, cells }, clock);
+    }
+    const lines = await ledger.readStatement(tx, user, { ...range, limit: limit + 1 });
+    const { held } = await ledger.readBalance(tx, user);
+    sendPage(call, lines, {
+      limit,
+      more: { currency: 'USD', user, held: formatNanos(held) },
+      view: viewOf,
+      key: ({ id }) => [id],
+    });
+  });
+}
+
+const viewOf = (line: ledger.StatementLine): ShownMovement => ({
+  entry: String(line.id),
+  at: line.at.toISOString(),
+  kind: line.kind,
+  amount: formatNanos(line.nanos),
+  balance: formatNanos(line.balance),
+  reference: shownReference(line.reference),
+  reason: line.reason,
+  price: line.priceId === null ? null : String(line.priceId),
+});
+
+export const STATEMENT_OPERATIONS = {
+  'admin.statement': operation({
+    query: StatementParams,
+    handle: ({ call, query }, services) =>
+      sendStatement(call, call.params.user ?? '', query, { ...services, audience: 'operator' }),
   }),
 };

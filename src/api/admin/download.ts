@@ -27,10 +27,7 @@ export function sendCsv<Row>(call: Call, { name, columns, cells, ...csv }: Csv<R
   return sendDownload(call, { ...csv, ...file }, clock);
 }
 
-/**
- * An export holds a database connection until its client has read everything; the other connections stay free for short reads. People of
- * users cannot take the place of operators.
- */
+/** An export holds a database connection until its client has read everything. People of users cannot take the place of operators. */
 const MAX_EXPORTS: Readonly<Record<UsageAudience, number>> = { operator: 2, user: 1 };
 const running: Record<UsageAudience, number> = { operator: 0, user: 0 };
 

@@ -8,26 +8,21 @@ import { sendDownload } from './download.ts';
 import { type AdminServices, notFound } from './handler.ts';
 
 type Line = Readonly<Record<string, unknown>>;
-
-interface ExportRequest {
-  readonly userId: string;
-  readonly by: Actor;
-  readonly audience: UsageAudience;
-}
+/** Kinds whose rows hold sealed text. */
+type Sealed = 'stored_response' | 'capture' | 'conversation_item';
 
 /** On record before anything is sent: the lines hold what callers wrote. */
 export async function sendExport(
   call: Call,
-  { userId, by, audience }: ExportRequest,
+  { userId, by, audience }: { readonly userId: string; readonly by: Actor; readonly audience: UsageAudience },
   { db, clock, secrets: { sealer } }: Pick<AdminServices, 'db' | 'clock' | 'secrets'>,
 ): Promise<void> {
   const known = await db.selectFrom('users').select('id').where('id', '=', userId).executeTakeFirst();
   if (!known) throw notFound('user', userId);
   await writeAudit(db, by, { action: 'user.exported', subject: `user:${userId}` });
   const opened = ({ object, id, sealed, ...line }: Line): Line => {
-    const table = object === 'capture' ? 'captures' : 'stored_responses';
     // The provider holds a response without text.
-    const text = typeof sealed === 'string' ? sealer.open(sealed, `${table}.sealed:${id}`) : 'null';
+    const text = typeof sealed === 'string' ? sealer.open(sealed, `${object as Sealed}s.sealed:${id}`) : 'null';
     return { object, id, ...line, content: JSON.parse(text) };
   };
   const text = (lines: readonly Line[]): string =>
@@ -73,4 +68,7 @@ warning_destination | warning_destinations where user_id | id, name, kind, host,
 notice | notices where user_id | id, content, created_at
 stored_response | stored_responses where user_id | id, created_at, expires_at, sealed
 capture | captures where user_id | request_id as id, at, sealed
+file | files where user_id | id, name, media_type, purpose, bytes, created_at, expires_at
+batch | batches where user_id | id, key_id as key, operation, state, total, succeeded, input_file, output_file, error_file, created_at, ended_at
+conversation_item | conversation_items where user_id | concat(conversation_id, '/', n) as id, sealed
 `;

@@ -1,24 +1,22 @@
 /** API keys: list, create, change, revoke, rotate. The value of a key is only in the response that creates it. */
 import { sql } from 'kysely';
 import { z } from 'zod';
-import {
-  type Actor,
-  checkKeyGroups,
-  createKey,
-  type KeySecrets,
-  keyView,
-  lockKey,
-  revokeKey,
-  saveKey,
-  writeAudit,
-} from '../../access/keys/index.ts';
+import * as keys from '../../access/keys/index.ts';
 import { fail, type StoredLimits } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import { countRows, type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import { KeyCapture, KeyChange, mergeLimits, NewKey, type ShownKey } from '../../schemas/index.ts';
+import {
+  KeyCapture,
+  KeyChange,
+  mergeLimits,
+  NewKey,
+  type ShownKey,
+  storedGroups,
+  withGroup,
+} from '../../schemas/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
-import { matching } from './list.ts';
+import { inGroup, matching } from './list.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { params } from './query-params.ts';
 import { expectChange, reason } from './request-body.ts';
@@ -28,10 +26,7 @@ const RotateBody = z.strictObject({
   overlap_seconds: z.number().int().min(0).max(MAX_OVERLAP_S).default(0).describe('how long the old key still works'),
 });
 
-const KeysQuery = z.strictObject({
-  ...params('user group name'),
-  ...sortedParams('keys'),
-});
+const KeysQuery = z.strictObject({ ...params('user group name'), ...sortedParams('keys') });
 
 export async function sendKeys(
   call: Call,
@@ -40,7 +35,7 @@ export async function sendKeys(
 ): Promise<void> {
   const page = sortedPage('keys', query);
   const from = sql`
-    select * from keys where ${matching({ user, group })} ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
+    select * from keys where ${matching({ user })} ${group === undefined ? sql`` : sql`and ${inGroup(group)}`} ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
   const [rows, count] = await snapshot(db, async (tx) => [
     await sortedRows<Row<'keys'>>(tx, { ...page, from, id: 'id' }),
     await countRows(tx, from),
@@ -48,13 +43,13 @@ export async function sendKeys(
   sendPage(call, rows, {
     limit: query.limit,
     more: { count },
-    view: (row) => extend(keyView(row, clock.now())),
+    view: (row) => extend(keys.keyView(row, clock.now())),
     key: (row) => sortedKey(row, row.id, page.order),
   });
 }
 
 interface KeyChangeContext {
-  readonly by: Actor;
+  readonly by: keys.Actor;
   readonly now: number;
   /** With an owner, keys of other users do not exist. */
   readonly owner?: string;
@@ -70,13 +65,19 @@ export function changeKey(
 ): Promise<ShownKey> {
   expectChange(change);
   return db.transaction().execute(async (tx) => {
-    const row = await lockKey(tx, id, owner);
+    const row = await keys.lockKey(tx, id, owner);
     await check?.(tx, row);
-    const { video_groups, models, addresses, expires_at, store, auto_cache } = change;
-    await checkKeyGroups(tx, video_groups ?? [], 'video');
+    const { groups, prefer, video_groups, models, addresses, expires_at, store, auto_cache } = change;
+    await keys.checkKeyGroups(tx, groups ?? [], 'provider', 'groups');
+    await keys.checkKeyGroups(tx, video_groups ?? [], 'video');
+    const group = groups && !groups.includes(row.group_id) ? groups[0] : undefined;
+    if (group !== undefined) await keys.checkKeyName(tx, { user: row.user_id, group, name: row.name });
     const changed = await tx
       .updateTable('keys')
       .set({
+        ...(group !== undefined && { group_id: group }),
+        ...(groups !== undefined && { groups: storedGroups({ group: group ?? row.group_id, groups }) ?? null }),
+        ...(prefer !== undefined && { prefer }),
         ...(video_groups !== undefined && { video_groups }),
         ...(models !== undefined && { allowed_models: models }),
         ...(addresses !== undefined && { allowed_addresses: addresses }),
@@ -88,26 +89,23 @@ export function changeKey(
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    const [before, after] = [keyView(row, now), keyView(changed, now)];
-    await writeAudit(tx, by, { action: 'key.changed', subject: `key:${id}`, before, after });
+    const [before, after] = [keys.keyView(row, now), keys.keyView(changed, now)];
+    await keys.writeAudit(tx, by, { action: 'key.changed', subject: `key:${id}`, before, after });
     return after;
   });
 }
 
-/**
- * The new key gets the name, the settings and the amounts spent under its limits. The old key keeps its row until the overlap ends, so
- * that its usage and its callback secret stay valid.
- */
+/** The new key gets the name, settings and spent amounts. The old one keeps its row, usage and secret until the overlap ends. */
 export function rotateKey(
   db: Db,
   id: string,
   overlapSeconds: number,
-  { by, now, owner, check, secrets }: KeyChangeContext & { readonly secrets: KeySecrets },
+  { by, now, owner, check, secrets }: KeyChangeContext & { readonly secrets: keys.KeySecrets },
 ): Promise<ShownKey & { readonly value: string | undefined; readonly replaces: ShownKey }> {
   return db.transaction().execute(async (tx) => {
-    const old = await lockKey(tx, id, owner);
+    const old = await keys.lockKey(tx, id, owner);
     await check?.(tx, old);
-    if (keyView(old, now).state !== 'valid')
+    if (keys.keyView(old, now).state !== 'valid')
       throw fail('conflict', 'The key is revoked or expired; create a new key instead.');
     const end = Math.min(now + overlapSeconds * 1000, old.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
     await tx
@@ -115,13 +113,16 @@ export function rotateKey(
       .set({ name: `${old.name.slice(0, 70)}~${old.id}`, expires_at: new Date(end) })
       .where('id', '=', id)
       .execute();
-    const { id: newId, value } = await saveKey(
+    const { id: newId, value } = await keys.saveKey(
       tx,
-      { ...keyView(old, now), spendId: old.spend_id ?? old.id, isOwn: old.is_own },
+      { ...keys.keyView(old, now), spendId: old.spend_id ?? old.id, isOwn: old.is_own },
       secrets,
     );
-    const [replaces, view] = [keyView(await lockKey(tx, id), now), keyView(await lockKey(tx, newId), now)];
-    await writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
+    const [replaces, view] = [
+      keys.keyView(await keys.lockKey(tx, id), now),
+      keys.keyView(await keys.lockKey(tx, newId), now),
+    ];
+    await keys.writeAudit(tx, by, { action: 'key.rotated', subject: `key:${id}`, before: replaces, after: view });
     return { ...view, value, replaces };
   });
 }
@@ -135,14 +136,14 @@ export const KEYS_OPERATIONS = {
     async handle({ id }, { db, clock }) {
       const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst();
       if (!row) throw notFound('key', id);
-      return { object: 'key', ...keyView(row, clock.now()) };
+      return { object: 'key', ...keys.keyView(row, clock.now()) };
     },
   }),
   'admin.createKey': operation({
-    body: NewKey,
+    body: withGroup(NewKey),
     status: 201,
     async handle({ by, body }, { db, clock, secrets }) {
-      const { view, value } = await createKey(db, body, { by, now: clock.now(), secrets });
+      const { view, value } = await keys.createKey(db, body, { by, now: clock.now(), secrets });
       return { object: 'key', ...view, value };
     },
   }),
@@ -153,19 +154,16 @@ export const KEYS_OPERATIONS = {
   }),
   'admin.revokeKey': operation({
     body: z.strictObject({ reason: reason.optional() }),
-    async handle({ id, by, body }, { db, clock }) {
-      const { view } = await revokeKey(db, id, { by, now: clock.now(), reason: body.reason });
-      return { object: 'key', ...view };
-    },
+    object: 'key',
+    handle: async ({ id, by, body }, { db, clock }) =>
+      (await keys.revokeKey(db, id, { by, now: clock.now(), reason: body.reason })).view,
   }),
   'admin.rotateKey': operation({
     body: RotateBody,
     status: 201,
-    async handle({ id, by, body: { overlap_seconds } }, { db, clock, secrets }) {
-      const context = { by, now: clock.now(), secrets };
-      const rotated = await rotateKey(db, id, overlap_seconds, context);
-      return { object: 'key', ...rotated };
-    },
+    object: 'key',
+    handle: ({ id, by, body: { overlap_seconds } }, { db, clock, secrets }) =>
+      rotateKey(db, id, overlap_seconds, { by, now: clock.now(), secrets }),
   }),
   'admin.captureKey': operation({
     body: KeyCapture,

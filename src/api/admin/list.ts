@@ -28,6 +28,8 @@ export interface RowList<T> {
   readonly more?: object;
   /** Grows with every call or change. Its rows are not counted: with a filter that few of them match, all would be read. */
   readonly isLog?: true;
+  /** Rows may have several groups; the filter finds any of them. */
+  readonly hasGroups?: true;
 }
 
 /** Columns with other names than their parameters. */
@@ -62,7 +64,7 @@ interface PageQuery {
 export function readList<T>(db: Db, list: Omit<RowList<T>, 'view'>, { limit, cursor, ...filters }: PageQuery) {
   const { column, key: _, ...order } = ORDERS[list.order];
   return sortedRows<T>(db, {
-    from: filtered(list.from, filters),
+    from: filtered(list, filters),
     id: list.id ?? 'id',
     order: { ...order, column: list.by ?? column, hasIndex: true },
     after: cursor?.map(String),
@@ -70,14 +72,24 @@ export function readList<T>(db: Db, list: Omit<RowList<T>, 'view'>, { limit, cur
   });
 }
 
-const filtered = (from: RawBuilder<unknown>, filters: object) =>
-  sql`select * from (${from}) own where ${matching(filters)}`;
+const filtered = (
+  { from, hasGroups }: Pick<RowList<never>, 'hasGroups'> & { from: RawBuilder<unknown> },
+  filters: object,
+) => {
+  const { group, ...others }: { readonly group?: unknown } = filters;
+  return hasGroups && group !== undefined
+    ? sql`select * from (${from}) own where ${inGroup(String(group))} and ${matching(others)}`
+    : sql`select * from (${from}) own where ${matching(filters)}`;
+};
+
+/** Of keys and accounts. */
+export const inGroup = (group: string): RawBuilder<unknown> => sql`${group} = any(coalesce(groups, array[group_id]))`;
 
 export async function sendRows<T>(call: Call, db: Db, list: RowList<T>, query: PageQuery): Promise<void> {
   const { limit, cursor: _, ...filters } = query;
   const [rows, count] = await snapshot(db, async (tx) => [
     await readList(tx, list, { ...query, limit: limit + 1 }),
-    list.isLog ? undefined : await countRows(tx, filtered(list.from, filters)),
+    list.isLog ? undefined : await countRows(tx, filtered(list, filters)),
   ]);
   const id = (list.id ?? 'id') as keyof T;
   const isById = ORDERS[list.order].column === 'id';

@@ -44,7 +44,6 @@ function isTimestamp(text: string): boolean {
   return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, SECONDS_CHARS) === text.slice(0, SECONDS_CHARS);
 }
 
-/** Kinds of row keys. */
 export const rowKey = {
   text: z.tuple([part]),
   id: z.tuple([

@@ -57,24 +57,21 @@ export const PEOPLE_OPERATIONS = {
   }),
   'admin.changePerson': operation({
     body: PersonChange,
+    object: 'person',
     async handle({ id, by, body }, { db, clock }) {
       expectChange(body);
-      const person = await people.changePerson(db, id, body, { by, now: clock.now() });
-      return { object: 'person', ...people.personView(person) };
+      return people.personView(await people.changePerson(db, id, body, { by, now: clock.now() }));
     },
   }),
   'admin.resetPerson': operation({
     body: z.strictObject({}),
-    async handle({ id, by }, { db, clock, publicUrl }) {
-      const invited = await people.resetPerson(db, id, { by, now: clock.now() });
-      return invitedView(invited, publicUrl());
-    },
+    handle: async ({ id, by }, { db, clock, publicUrl }) =>
+      invitedView(await people.resetPerson(db, id, { by, now: clock.now() }), publicUrl()),
   }),
   'admin.signOutPerson': operation({
     body: z.strictObject({}),
-    async handle({ id, by }, { db, clock }) {
-      const person = await people.signOutPerson(db, id, { by, now: clock.now() });
-      return { object: 'person', ...people.personView(person) };
-    },
+    object: 'person',
+    handle: async ({ id, by }, { db, clock }) =>
+      people.personView(await people.signOutPerson(db, id, { by, now: clock.now() })),
   }),
 };

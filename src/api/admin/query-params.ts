@@ -13,7 +13,6 @@ const text = z
 
 const filter = (description: string) => text.describe(description).optional();
 
-/** Objects in one of these states. */
 export const inState = <const T extends readonly string[]>(objects: string, states: T) =>
   z
     .enum(states)

@@ -1,17 +1,14 @@
-/** What a call would be charged and would cost the operator, by the arithmetic that charges calls and holds money for video tasks. */
+/** What a call or a video task would be charged and would cost the operator, by the arithmetic that charges it; and the plan of a call. */
 import { z } from 'zod';
+import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
-import { type Cost, costOf, parseRates, videoCost } from '../../ledger/index.ts';
+import { failAt } from '../../core/index.ts';
+import { type Cost, costOf, parseRates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
-import { snapshot, type Tx } from '../../platform/db/index.ts';
-import {
-  MAX_DURATION_S,
-  PRICE_TIERS,
-  RATIOS,
-  RESOLUTIONS,
-  type VideoVariant,
-  videoCapabilitiesOf,
-} from '../../rules/index.ts';
+import { type Db, snapshot, type Tx } from '../../platform/db/index.ts';
+import { expectJson, readBody } from '../../platform/web/index.ts';
+import * as rules from '../../rules/index.ts';
+import { line } from '../../schemas/index.ts';
 import { maxCostOfTask } from '../../video/index.ts';
 import { notFound, operation } from './handler.ts';
 import { param } from './query-params.ts';
@@ -33,7 +30,7 @@ const QuoteQuery = z.strictObject({
   model: named('a name or a line of the catalog'),
   user: param.user.describe('with the multiplier of this user; 1 by default'),
   account: param.account.describe('with the cost multiplier of this account; 1 by default'),
-  tier: z.enum(PRICE_TIERS).describe('service tier; the standard one by default').optional(),
+  tier: z.enum(rules.PRICE_TIERS).describe('service tier; the standard one by default').optional(),
   input_tokens: count('all input tokens, including those read from or written to the cache'),
   cached_input_tokens: count('input tokens that the provider reads from its cache'),
   cached_audio_tokens: count('audio among them'),
@@ -54,11 +51,13 @@ const QuoteQuery = z.strictObject({
     .number()
     .int()
     .min(1)
-    .max(MAX_DURATION_S)
-    .describe('length of a video; by default that of the model, else the longest')
+    .describe('length of a video, at most the longest of the model; by default that of the model, else the longest')
     .optional(),
-  resolution: z.enum(RESOLUTIONS).describe('of a video; by default the most expensive one of the model').optional(),
-  ratio: z.enum(RATIOS).describe('of a video; by default the largest one').optional(),
+  resolution: z
+    .enum(rules.RESOLUTION_WORDS)
+    .describe('of a video; by default the most expensive one of the model')
+    .optional(),
+  ratio: z.enum(rules.RATIO_WORDS).describe('of a video; by default the largest one').optional(),
   video_input: z.enum(['true', 'false']).describe('`true` for a video from a video').default('false'),
 });
 type Quote = z.output<typeof QuoteQuery>;
@@ -81,7 +80,8 @@ async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
   };
   const price = priceAt(line, now);
   const sold =
-    price && (isVideo ? videoAt(query, group.variant as VideoVariant, line, price.rates) : textAt(query, price.rates));
+    price &&
+    (isVideo ? videoAt(query, group.variant as rules.VideoVariant, line, price.rates) : textAt(query, price.rates));
   if (!price || !sold) return { ...head, charge: null, cost: null };
   const userPpm = await userMultiplier(tx, query.user);
   const { nanos } = sold([group.multiplier_ppm, userPpm]);
@@ -127,15 +127,27 @@ function textAt(query: Quote, stored: unknown): Pricing {
 }
 
 /** Undefined for a model without a video price. */
-function videoAt(query: Quote, variant: VideoVariant, line: ModelLine, stored: unknown): Pricing | undefined {
+function videoAt(query: Quote, variant: rules.VideoVariant, line: ModelLine, stored: unknown): Pricing | undefined {
   const rates = parseRates(stored);
-  if (rates.video === undefined) return undefined;
-  const capabilities = videoCapabilitiesOf(variant, line.overrides, query.model);
+  const sheet = rules.sheetOf(variant, line.overrides, query.model);
+  if (videoRateOf(rates, '', false, { unit: sheet.unit, hasAudio: true }) === undefined) return undefined;
+  checkFits(query, sheet);
   const { seconds: duration, resolution, ratio } = query;
   const hasVideoInput = query.video_input === 'true';
   const facts = { duration, frames: undefined, resolution, ratio, hasVideoInput, promptOptions: undefined };
-  const { tokens, rate } = maxCostOfTask(facts, capabilities, rates, [ONE]);
-  return (multipliersPpm) => videoCost(tokens, rate, multipliersPpm);
+  const { count, rate, unit } = maxCostOfTask(facts, sheet, rates, [ONE]);
+  return (multipliersPpm) => videoCost(count, rate, multipliersPpm, unit);
+}
+
+function checkFits({ seconds = 0, resolution, ratio }: Quote, sheet: rules.VideoSheet): void {
+  const { max } = sheet.parameters.duration;
+  if (seconds > max) throw failAt('invalid_request', 'seconds', `${seconds} is out of range; send at most ${max}.`);
+  for (const [name, word, offered] of [
+    ['resolution', resolution, sheet.resolutions],
+    ['ratio', ratio, sheet.ratios],
+  ] as const)
+    if (word !== undefined && !(offered as readonly string[]).includes(word))
+      throw failAt('invalid_request', name, `the model does not offer ${word}; send one of ${offered.join(', ')}.`);
 }
 
 async function userMultiplier(tx: Tx, user: string | undefined): Promise<bigint> {
@@ -160,5 +172,37 @@ export const QUOTE_OPERATIONS = {
   'admin.quote': operation({
     query: QuoteQuery,
     handle: ({ query }, { db, clock }) => snapshot(db, (tx) => quote(tx, query, clock.now())),
+  }),
+};
+
+/** The plan of a call, without the call. Reads only; the body of the request is that of the call, and is neither kept nor shown. */
+const ExplainQuery = z.strictObject({
+  key: line(64, 'id of the API key that makes the call'),
+  model: line(512, 'as the caller names it; replaces that of the body'),
+  dialect: z.enum(rules.DIALECTS).describe("of the call; by default that of the key's group").optional(),
+});
+const CallBody = z.looseObject({}).describe('the body of the call; without one, a minimal one of its dialect');
+
+/** Of any user. */
+export async function keyToExplain(db: Db, id: string, now: number): Promise<Key> {
+  const key = await findKeyById(db, id, now);
+  if (key) return key;
+  const row = await db.selectFrom('keys').select('id').where('id', '=', id).executeTakeFirst();
+  if (!row) throw notFound('key', id, 'key');
+  throw failAt('invalid_request', 'key', 'it is revoked or has expired, so that its calls get 401 invalid_api_key.');
+}
+
+export const EXPLAIN_OPERATIONS = {
+  'admin.explain': operation({
+    query: ExplainQuery,
+    body: CallBody,
+    // It stays bytes, as that of a call.
+    readBody: async () => ({}),
+    async handle({ call, query }, { db, clock, explain, maxTextBytes }) {
+      expectJson(call);
+      const body = await readBody(call, maxTextBytes, { copies: rules.WORKING_COPIES.converted });
+      const key = await keyToExplain(db, query.key, clock.now());
+      return await explain({ ...query, key, body: body.length === 0 ? undefined : body });
+    },
   }),
 };

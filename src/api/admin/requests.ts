@@ -86,11 +86,8 @@ export const observedView = (row: requestLog.RequestRow): OwnRequest =>
     ...chargeView(row),
   });
 
-export const chargeView = ({
-  usage,
-  estimated,
-  nanos,
-}: Pick<requestLog.RequestRow, 'usage' | 'estimated' | 'nanos'>) => ({
+type Charged = Pick<requestLog.RequestRow, 'usage' | 'estimated' | 'nanos'>;
+export const chargeView = ({ usage, estimated, nanos }: Charged) => ({
   usage: usage as OwnRequest['usage'],
   estimated,
   charge: nanos === null ? null : formatNanos(nanos),

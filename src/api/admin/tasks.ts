@@ -1,14 +1,14 @@
-/** Video tasks of all users for operators: where each is, what it holds, and on which account. Never shows a prompt or media. */
+/** Video tasks, assets and authorizations of all users for operators: where each is, and on which account. Never shows a prompt or media. */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { formatNanos } from '../../core/index.ts';
 import { type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
-import { TASK_STATUSES } from '../../rules/index.ts';
-import { OperatorTask, shownRow } from '../../schemas/index.ts';
+import { ASSET_STATUSES, SESSION_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
+import { OperatorAsset, OperatorAuthorization, OperatorTask, OwnAuthorization, shownRow } from '../../schemas/index.ts';
 import { notFound, operation } from './handler.ts';
-import { matching } from './list.ts';
-import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
-import { inState, params, period } from './query-params.ts';
+import { listOperation, matching, type RowList } from './list.ts';
+import { pageParams, rowKey, sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
+import { inState, param, params, period } from './query-params.ts';
 
 /** The default start. Without one, a rare status would be searched for in every task. */
 const DEFAULT_PERIOD_MS = 30 * 86_400_000;
@@ -101,5 +101,53 @@ export const TASKS_OPERATIONS = {
       const assets = found.assets.map(({ asset_id }) => asset_id);
       return { object: 'task', currency: 'USD', ...taskForOperator(found.task), assets };
     },
+  }),
+};
+
+/** Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of a caller. */
+export const ASSETS_OPERATIONS = {
+  'admin.assets': listOperation({
+    filters: { ...params('user group account'), status: inState('assets', ASSET_STATUSES) },
+    order: 'newest',
+    from: sql<Row<'assets'>>`select * from assets where deleted_at is null`,
+    view: (row) => shownRow(OperatorAsset, row, { group_id: row.asset_group_id, route_group_name: row.group_id }),
+  }),
+};
+
+/** Real-person authorization sessions, of all users or of one. Never shows a link or the provider's token. */
+const status = inState('sessions', SESSION_STATUSES);
+
+/** For the people of a user, who never see the account. */
+export const OwnAuthorizationsQuery = z.strictObject({ user: param.user, status, ...pageParams(rowKey.timeAndId) });
+
+interface AuthorizationRow extends Omit<Row<'authorization_sessions'>, 'upstream_token_sealed'> {
+  readonly group_name: string | null;
+}
+
+const LIST = {
+  order: 'newest',
+  /** A session is expired from `expires_at` on, also before a job writes that down. Without the provider's token it is still being created. */
+  from: sql<AuthorizationRow>`
+    select s.id, s.user_id, s.account_id, s.group_id, g.name as group_name, s.name, s.asset_group_id, s.expires_at, s.created_at, s.updated_at,
+      case when s.status in ('pending', 'verifying') and s.expires_at <= now() then 'expired' else s.status end as status
+    from authorization_sessions s left join groups g on g.id = s.group_id
+    where s.status <> 'pending' or s.upstream_token_sealed is not null`,
+} as const;
+
+const groupOf = ({ group_id, group_name }: AuthorizationRow) => ({
+  route_group_id: group_id,
+  route_group_name: group_name ?? group_id,
+});
+
+export const OWN_AUTHORIZATIONS: RowList<AuthorizationRow> = {
+  ...LIST,
+  view: (row) => shownRow(OwnAuthorization, row, groupOf(row)),
+};
+
+export const AUTHORIZATIONS_OPERATIONS = {
+  'admin.authorizations': listOperation({
+    ...LIST,
+    filters: { user: param.user, account: param.account, status },
+    view: (row) => shownRow(OperatorAuthorization, row, groupOf(row)),
   }),
 };

@@ -50,9 +50,10 @@ export const USERS_OPERATIONS = {
   }),
   'admin.changeUser': operation({
     body: UserChange,
-    async handle({ id, by, body }, { db }) {
+    object: 'user',
+    handle({ id, by, body }, { db }) {
       expectChange(body);
-      const changed = await db.transaction().execute(async (tx) => {
+      return db.transaction().execute(async (tx) => {
         const stored = await lockUser(tx, id);
         await checkKeyGroups(tx, body.key_groups ?? [], 'any', 'key_groups');
         await saveRow(tx, userRow({ ...body, id }, mergeLimits(stored.limits as StoredLimits, body)));
@@ -60,7 +61,6 @@ export const USERS_OPERATIONS = {
         await writeAudit(tx, by, { action: 'user.changed', subject: `user:${id}`, before, after });
         return after;
       });
-      return { object: 'user', ...changed };
     },
   }),
   'admin.eraseUser': operation({

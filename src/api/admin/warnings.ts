@@ -27,17 +27,15 @@ export const warningOperations = (params: z.ZodRawShape) => ({
   createWarning: operation({
     body: NewWarning,
     status: 201,
-    handle: async ({ by, userId: owner, body }, { db }) => ({
-      object: 'warning',
-      ...(await store.createWarning(db, body, { owner, by })),
-    }),
+    object: 'warning',
+    handle: ({ by, userId: owner, body }, { db }) => store.createWarning(db, body, { owner, by }),
   }),
   changeWarning: operation({
     body: WarningChange,
-    async handle({ id, by, userId: owner, body }, { db }) {
+    object: 'warning',
+    handle({ id, by, userId: owner, body }, { db }) {
       expectChange(body);
-      const view = await store.changeWarning(db, id, body, { owner, by });
-      return { object: 'warning', ...view };
+      return store.changeWarning(db, id, body, { owner, by });
     },
   }),
   deleteWarning: operation({
@@ -60,10 +58,10 @@ export const warningOperations = (params: z.ZodRawShape) => ({
   }),
   changeDestination: operation({
     body: DestinationChange,
-    async handle({ id, by, userId: owner, body }, { db }) {
+    object: 'warning_destination',
+    handle({ id, by, userId: owner, body }, { db }) {
       expectChange(body);
-      const view = await store.changeDestination(db, id, body, { owner, by });
-      return { object: 'warning_destination', ...view };
+      return store.changeDestination(db, id, body, { owner, by });
     },
   }),
   deleteDestination: operation({

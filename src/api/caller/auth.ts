@@ -1,13 +1,10 @@
-/**
- * Authentication of callers (G 5): the one reader of credentials, for every route. Agent CLIs may send credentials of other services
- * as well; they are ignored beside a valid key. Two different valid keys are rejected.
- */
+/** Authentication of callers (G 5). Credentials of other services beside a valid key are ignored; two valid keys are rejected. */
 import { FailedAttempts, type Key, type KeyCache } from '../../access/keys/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../../core/index.ts';
-import type { Caller } from '../../gateway/index.ts';
+import { type Caller, callersOf } from '../../gateway/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import { errorFormatOf, KEY_HEADER, takesGenerateCredentials } from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 
 export interface AuthServices {
   readonly keys: KeyCache;
@@ -32,6 +29,7 @@ export class Auth {
   /** Without a promise when the key is cached. */
   identify(call: Call): Caller | Promise<Caller> {
     if (isGenerateClient(call)) call.respondAs('generate');
+    else if (isMessagesClient(call)) call.respondAs('messages');
     const reject = (error: unknown): never => {
       // A database error is not a failed guess of the caller.
       if (error instanceof ApiError) this.#failures.reject(call.address, error);
@@ -44,30 +42,31 @@ export class Auth {
       return reject(error);
     }
     return key instanceof Promise
-      ? key.catch(reject).then((found) => this.#callerOf(call, found))
-      : this.#callerOf(call, key);
+      ? key.catch(reject).then((found) => this.callerOf(call, found))
+      : this.callerOf(call, key);
   }
 
-  #callerOf(call: Call, key: Key): Caller {
+  /** The caller of a key that is known. */
+  callerOf(call: Call, key: Key): Caller {
     // First, so that a refused call of a known key is in the request log.
-    call.addLogFields({ user: key.userId, key: key.id, group: key.groupId });
+    // Of several groups the first that there is, until a request has named its model.
+    const [group] = callersOf(this.#services.catalog(), key);
+    call.addLogFields({ user: key.userId, key: key.id, group: group?.group.id ?? key.groups[0] });
     if (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)) {
       throw fail('key_not_allowed', 'This API key may not be used from your network address.');
     }
-    const group = this.#services.catalog().group(key.groupId);
-    // Removing a group revokes its keys; this replica may see the two changes in either order.
-    if (!group || group.style === 'video')
-      throw fail('invalid_api_key', "The API key's provider group no longer exists.");
+    // Removing the last group of a key revokes it; this replica may see the two changes in either order.
+    if (!group) throw fail('invalid_api_key', "The API key's provider group no longer exists.");
     call.identify(key.id);
     if (key.captureUntil !== null) this.#services.capture(call, key);
-    return { key, group: group as Caller['group'] };
+    return group;
   }
 
   /** For WebSockets, which outlive the call that opened them. A database error does not close them. */
   async isStillValid(call: Call, caller: Caller): Promise<boolean> {
     try {
       return (
-        (await this.#keyOf(call)).id === caller.key.id && this.#services.catalog().group(caller.group.id) !== undefined
+        (await this.#keyOf(call)).id === caller.key.id && callersOf(this.#services.catalog(), caller.key).length > 0
       );
     } catch (error) {
       return !(error instanceof ApiError);
@@ -76,7 +75,7 @@ export class Auth {
 
   /** A request of the console names its key by id, and is judged by its cookie alone. Without that header cookies count for nothing. */
   #keyOf(call: Call, isSuspect = false): Key | Promise<Key> {
-    const id = call.header(KEY_HEADER);
+    const id = call.header(rules.KEY_HEADER);
     if (id !== undefined) return this.#services.keyOfSession(call, id);
     const found = credentialsOf(call).map((token) => this.#services.keys.find(token, isSuspect));
     return found.some((entry) => entry instanceof Promise)
@@ -102,12 +101,13 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
 /** Each may cost a query and a place in the key cache, and the headers of one request have room for a thousand. */
 const MAX_CREDENTIALS = 8;
 
-/**
- * The path is one of the generate-content family. Or the client sends its key in the form of that family and in no other, so it reads
- * the shapes of that family, also on paths that several families share (G 4.7).
- */
+/** By its path, or by a key in the form of the generate-content family and no other: it reads the shapes of that family (G 4.7). */
 const isGenerateClient = (call: Call): boolean =>
-  takesGenerateCredentials(call.path) && (errorFormatOf(call.path) === 'generate' || hasOnlyGenerateKey(call));
+  rules.takesGenerateCredentials(call.path) &&
+  (rules.errorFormatOf(call.path) === 'generate' || hasOnlyGenerateKey(call));
+
+const isMessagesClient = (call: Call): boolean =>
+  rules.isSharedWithMessages(call.path) && call.header(rules.MESSAGES_VERSION_HEADER) !== undefined;
 
 const hasOnlyGenerateKey = (call: Call): boolean =>
   call.header('authorization') === undefined &&
@@ -120,7 +120,7 @@ const keyInQuery = ({ query }: Call): string | null =>
 
 /** Returns every credential of the request once. */
 export function credentialsOf(call: Call): string[] {
-  const isGeneratePath = takesGenerateCredentials(call.path);
+  const isGeneratePath = rules.takesGenerateCredentials(call.path);
   const inQuery = keyInQuery(call);
   if (inQuery !== null && !isGeneratePath) {
     throw fail(

@@ -3,12 +3,11 @@ import { fail, type MaybePromise, whenReady } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import type { Call, Handler } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
-import { sendPreview } from './characters.ts';
+import { sendPreview, sendReturnPage } from './assets.ts';
+import { receiveProviderReport } from './callbacks.ts';
 import { type HealthServices, healthHandlers } from './health.ts';
 import { handleInference } from './inference.ts';
-import { receiveProviderReport } from './provider-report.ts';
-import { sendLinkedResult } from './result-links.ts';
-import { sendReturnPage } from './sessions.ts';
+import { sendLinkedFile, sendLinkedResult } from './result-links.ts';
 import { handleVideo, type VideoApiServices } from './video.ts';
 import { openWebSocket, type WebSocketServices } from './websocket.ts';
 
@@ -25,6 +24,7 @@ export function createHandlers(services: ApiServices): Record<rules.Operation | 
     ...healthHandlers(services),
     'characters.preview': (call) => sendPreview(services, call),
     'results.link': (call) => sendLinkedResult(services, call),
+    'files.link': (call) => sendLinkedFile(services, call),
     'sessions.return': (call) => sendReturnPage(services, call),
     'provider.report': (call) => receiveProviderReport(services.video, call),
   };

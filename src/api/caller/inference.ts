@@ -1,15 +1,28 @@
-/** Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. */
+/**
+ * Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. Of several groups, the
+ * model of the request has chosen one before.
+ */
 import { fail } from '../../core/index.ts';
-import { type Caller, endpointNotSupported, type Gateway } from '../../gateway/index.ts';
+import {
+  type Caller,
+  type ChosenGroup,
+  callersOf,
+  endpointNotSupported,
+  type Gateway,
+  serves,
+} from '../../gateway/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
-import { getBillingUsage, getSubscription } from './billing.ts';
+import { BATCH_HANDLERS } from './batches.ts';
+import { CONVERSATION_HANDLERS } from './conversations.ts';
+import { uploadFile } from './file-upload.ts';
+import { createFile, deleteFile, type FileApiServices, getFile, getFileContent, listFiles } from './files.ts';
 import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
 import { getRequestUsage, type RequestUsageServices } from './request-usage.ts';
 import { cancelStored, deleteStored, getStored, listStoredInput } from './stored.ts';
-import { getUsage, type UsageServices } from './usage.ts';
+import { getBillingUsage, getSubscription, getUsage, type UsageServices } from './usage.ts';
 
-export interface InferenceServices extends UsageServices, RequestUsageServices {
+export interface InferenceServices extends UsageServices, RequestUsageServices, FileApiServices {
   readonly gateway: Gateway;
 }
 
@@ -21,6 +34,18 @@ const OWN_HANDLERS: Readonly<Record<rules.OwnOperation, OwnHandler>> = {
   'models.get': getModel,
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
+  'files.create': createFile,
+  'files.list': listFiles,
+  'files.get': getFile,
+  'files.content': getFileContent,
+  'files.delete': deleteFile,
+  'googleFiles.upload': uploadFile,
+  'googleFiles.list': listFiles,
+  'googleFiles.get': getFile,
+  'googleFiles.content': getFileContent,
+  'googleFiles.delete': deleteFile,
+  ...BATCH_HANDLERS,
+  ...CONVERSATION_HANDLERS,
   'usage.get': getUsage,
   'usage.request': getRequestUsage,
   'billing.subscription': getSubscription,
@@ -37,15 +62,52 @@ export async function handleInference(
   given: Caller,
   operation: rules.InferenceOperation,
 ): Promise<void> {
+  if (given.key.groups.length > 1) return handleInSeveral(services, call, given, operation);
+  const caller = isAboutStored(operation) ? await holderOf(services, call, given) : given;
+  return handleInGroup(services, call, { caller, isAdmitted: false }, operation);
+}
+
+const isAboutStored = (operation: rules.InferenceOperation): boolean =>
+  rules.inferenceRow(operation).reader === 'stored';
+
+/** A request without a model goes by what it names, or is about the key. */
+async function handleInSeveral(
+  services: InferenceServices,
+  call: Call,
+  given: Caller,
+  operation: rules.InferenceOperation,
+): Promise<void> {
   const { gateway } = services;
+  const { method, reader } = rules.inferenceRow(operation);
+  const callers = callersOf(gateway.catalog(), given.key);
+  const [first] = callers.filter((one) => serves(one, operation));
+  if (!first) throw endpointNotSupported(`${method} ${call.path}`, ...callers.map(({ group }) => group));
+  const goOn = (chosen: ChosenGroup, isAdmitted = false): Promise<void> => {
+    call.addLogFields({ group: chosen.caller.group.id });
+    return handleInGroup(services, call, { ...chosen, isAdmitted }, operation);
+  };
+  if (isAboutStored(operation)) return goOn({ caller: await holderOf(services, call, first) });
+  if (reader === 'none') return goOn({ caller: first });
+  // Before anything of the body is read.
+  await gateway.acquireSlot(call, given);
+  return goOn(await gateway.chooseGroup(call, given, operation), true);
+}
+
+async function handleInGroup(
+  services: InferenceServices,
+  call: Call,
+  chosen: ChosenGroup & { readonly isAdmitted: boolean },
+  operation: rules.InferenceOperation,
+): Promise<void> {
+  const { gateway } = services;
+  const { caller, isAdmitted } = chosen;
   const row = rules.inferenceRow(operation);
-  const caller = row.reader === 'stored' ? await holderOf(services, call, given) : given;
   const cell: rules.Cell = row.groups[caller.group.style];
   if (cell.kind === 'refuse') {
     const { optIn } = cell;
     if (!optIn || !hasModelWith(services, caller, optIn))
       throw endpointNotSupported(`${row.method} ${call.path}`, caller.group);
-    await gateway.acquireSlot(call, caller);
+    if (!isAdmitted) await gateway.acquireSlot(call, caller);
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
   if (cell.kind === 'own') return OWN_HANDLERS[operation as rules.OwnOperation](services, call, caller);
@@ -53,12 +115,12 @@ export async function handleInference(
     return OWN_HANDLERS[operation as rules.OwnOperation](services, call, caller);
   if (cell.kind === 'native' && cell.feature && !cell.otherwise) checkFeature(services, call, caller, cell.feature);
   // Everything that reaches a provider counts against the limits of its key and its user.
-  const acquiring = gateway.acquireSlot(call, caller);
+  const acquiring = isAdmitted ? undefined : gateway.acquireSlot(call, caller);
   if (acquiring) await acquiring;
-  if (!('converts' in row) || row.converts !== 'count') return gateway.serve(call, caller, operation);
+  if (!('converts' in row) || row.converts !== 'count') return gateway.serve(call, chosen, operation);
   const from = row.convertsFrom;
   if (cell.kind !== 'convert' && (!cell.feature || hasFeature(services, caller, cell.feature)))
-    return gateway.countNative(call, caller, { operation, from, to: cell.dialect });
+    return gateway.countNative(call, chosen, { operation, from, to: cell.dialect });
   return gateway.countTokens(call, caller, { operation, from, to: cell.kind === 'native' ? from : cell.to });
 }
 
@@ -77,15 +139,17 @@ async function isHeldHere({ gateway }: InferenceServices, call: Call, { key }: C
   return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.isHere === true;
 }
 
-/** The caller in the group whose provider holds the response: its own one, or that of a line that made it as a fallback. */
+/** The caller in the group whose provider holds the response: one of its own, or that of a line that made it as a fallback. */
 async function holderOf({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<Caller> {
-  const { key, group } = caller;
+  const { key } = caller;
   const catalog = gateway.catalog();
-  if (!catalog.mayFallBack(group.id)) return caller;
+  if (key.groups.length === 1 && !catalog.mayFallBack(caller.group.id)) return caller;
   const accountId = (await gateway.store.find(call.params.response_id ?? '', key.userId))?.accountId;
-  const holder = catalog.group(catalog.allAccounts().find(({ id }) => id === accountId)?.groupId ?? '');
-  if (!holder || holder.style === 'video' || !catalog.fallsBackTo(group.id, holder.id)) return caller;
-  return { key, group: { ...holder, style: holder.style } };
+  const holders = catalog.groupsOf(accountId);
+  const own = key.groups.filter((id) => holders.includes(id));
+  const others = holders.filter((id) => key.groups.some((one) => catalog.fallsBackTo(one, id)));
+  const [holder] = callersOf(catalog, { ...key, groups: [...own, ...others] });
+  return holder ? { key, group: holder.group } : caller;
 }
 
 const hasModelWith = ({ gateway }: InferenceServices, { group }: Caller, { capability }: rules.OptIn): boolean =>

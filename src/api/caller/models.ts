@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { capabilitiesFor } from '../../catalog/index.ts';
 import { fail, failAt } from '../../core/index.ts';
-import type { Caller, Gateway, ListedModel } from '../../gateway/index.ts';
+import { type Caller, type Gateway, groupsText, type ListedModel } from '../../gateway/index.ts';
 import { type Call, idHeaders, sendJson, sendJsonText } from '../../platform/web/index.ts';
 
 interface ModelServices {
@@ -14,14 +14,11 @@ const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
 const MAX_PAGE = 1_000;
 const NATIVE_METHODS = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
-/**
- * List and items carry the fields of two SDK families, so that either can parse them. A client of the generate-content family gets the
- * native form.
- */
+/** List and items carry the fields of two SDK families. A client of the generate-content family gets the native form. */
 export async function listModels(services: ModelServices, call: Call, caller: Caller): Promise<void> {
   if (call.errorFormat === 'generate') return listNativeModels(services, call, caller);
   const { gateway } = services;
-  const all = (await gateway.listModels(caller)).map(({ id }) => toItem(id, caller));
+  const all = (await gateway.listModels(caller.key)).map(toItem);
   const query = new URLSearchParams(call.query);
   const page = slice(all, query);
   sendTagged(call, {
@@ -37,24 +34,23 @@ export async function listModels(services: ModelServices, call: Call, caller: Ca
 
 export function getModel(services: ModelServices, call: Call, caller: Caller): void {
   if (call.errorFormat === 'generate') return getNativeModel(services, call, caller);
-  const { id } = find(services, call, caller);
-  sendJson(call, 200, toItem(id, caller));
+  sendJson(call, 200, toItem(find(services, call, caller)));
 }
 
 export async function listNativeModels({ gateway }: ModelServices, call: Call, caller: Caller): Promise<void> {
-  const all = await gateway.listModels(caller);
+  const all = await gateway.listModels(caller.key);
   const query = new URLSearchParams(call.query);
   const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
   const start = countOf(query.get('pageToken'), 'pageToken') ?? 0;
   const end = start + size;
   sendTagged(call, {
-    models: all.slice(start, end).map((model) => toNative(model, caller)),
+    models: all.slice(start, end).map(toNative),
     ...(end < all.length && { nextPageToken: String(end) }),
   });
 }
 
 export function getNativeModel(services: ModelServices, call: Call, caller: Caller): void {
-  sendJson(call, 200, toNative(find(services, call, caller), caller));
+  sendJson(call, 200, toNative(find(services, call, caller)));
 }
 
 /** Not at all when the client has it. */
@@ -68,16 +64,15 @@ function sendTagged(call: Call, body: object): void {
 
 function find({ gateway }: ModelServices, call: Call, caller: Caller): ListedModel {
   const id = call.params.model ?? '';
-  const found = gateway.findModel(caller, id);
+  const found = gateway.findModel(caller.key, id);
   if (found) return found;
-  throw fail(
-    'model_not_found',
-    `model: "${id.slice(0, 100)}" is not available to keys of group "${caller.group.id}".`,
-    { param: 'model', model: id },
-  );
+  throw fail('model_not_found', `model: "${id.slice(0, 100)}" is not available to keys of ${groupsText(caller)}.`, {
+    param: 'model',
+    model: id,
+  });
 }
 
-const toItem = (id: string, { group }: Caller) => ({
+const toItem = ({ id, group }: ListedModel) => ({
   id,
   object: 'model',
   owned_by: group.id,
@@ -86,7 +81,7 @@ const toItem = (id: string, { group }: Caller) => ({
   ...EPOCH,
 });
 
-function toNative({ id, line }: ListedModel, { group }: Caller) {
+function toNative({ id, group, line }: ListedModel) {
   const { maxOutput } = capabilitiesFor(group.style, { name: id, upstream: line.upstream ?? id, line });
   return {
     name: `models/${id}`,

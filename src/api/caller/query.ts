@@ -1,12 +1,18 @@
-/** Strict reader of query parameters (V 4): a missing, repeated or unknown one is an error unless it may be. */
+/** What the operations of document 2 share: a strict reader of query parameters (V 4), which rejects unknown and repeated ones, and lists (V 2). */
 import { failAt } from '../../core/index.ts';
-import type { QueryRule, QueryTable } from '../../rules/index.ts';
+import type { Caller } from '../../gateway/index.ts';
+import { type Call, sendJson } from '../../platform/web/index.ts';
+import type { OfferedVideoOperation, QueryRule, QueryTable } from '../../rules/index.ts';
+import type { Video } from '../../video/index.ts';
 
-interface IntegerRange {
-  readonly min: number;
-  readonly max: number;
-  readonly default: number;
+export interface VideoHandlerServices {
+  readonly video: Video;
 }
+export type VideoHandler<S = VideoHandlerServices> = (services: S, call: Call, caller: Caller) => Promise<void>;
+/** Of the operations whose names begin with `P`. */
+export type VideoHandlers<P extends string> = Readonly<
+  Record<Extract<OfferedVideoOperation, `${P}.${string}`>, VideoHandler>
+>;
 
 /** The values of a query by the table of its parameters; absent ones are undefined or have their default. */
 export type QueryValues<T extends QueryTable> = { readonly [K in keyof T]: QueryValue<T[K]> };
@@ -23,95 +29,58 @@ type QueryValue<R extends QueryRule> = R extends { kind: 'integer' }
           : readonly string[] | undefined;
 
 export function readVideoQuery<T extends QueryTable>(query: string, table: T): QueryValues<T> {
-  const reader = new QueryReader(query);
-  const values = Object.entries(table).map(([name, rule]) => [name, readValue(reader, name, rule)]);
-  reader.rejectUnknown();
+  const given = new URLSearchParams(query);
+  const values = Object.entries(table).map(([name, rule]) => [name, readValue(name, rule, given.getAll(name))]);
+  for (const name of given.keys())
+    if (!Object.hasOwn(table, name)) throw invalid(name.slice(0, 80), 'unknown parameter; remove it');
   return Object.fromEntries(values);
 }
 
-function readValue(reader: QueryReader, name: string, rule: QueryRule): unknown {
-  switch (rule.kind) {
-    case 'integer':
-      return reader.integer(name, rule);
-    case 'text':
-      return reader.text(name);
-    case 'required':
-      return reader.required(name);
-    case 'word':
-      return reader.word(name, rule.vocabulary) ?? rule.default;
-    case 'values':
-      return reader.values(name, rule.vocabulary);
-    case 'texts':
-      return reader.texts(name, rule.maxItems);
+function readValue(name: string, rule: QueryRule, given: readonly string[]): unknown {
+  const [text] = given;
+  if (rule.kind === 'texts') {
+    if (given.length > rule.maxItems)
+      throw invalid(name, `given ${given.length} times; at most ${rule.maxItems} are allowed`);
+    // PostgreSQL rejects a NUL character, and no stored text has one.
+    return text === undefined ? undefined : given.filter((one) => !one.includes('\0'));
   }
-}
-
-class QueryReader {
-  readonly #query: URLSearchParams;
-  readonly #read = new Set<string>();
-
-  constructor(query: string) {
-    this.#query = new URLSearchParams(query);
+  if (rule.kind !== 'values' && given.length > 1) throw invalid(name, 'given more than once');
+  if (rule.kind === 'word' || rule.kind === 'values') {
+    const words: readonly string[] = rule.vocabulary;
+    if (!given.every((word) => words.includes(word))) throw invalid(name, `expected one of ${words.join(', ')}`);
+    if (rule.kind === 'word') return text ?? rule.default;
+    return text === undefined ? undefined : given;
   }
-
-  integer(name: string, { min, max, default: fallback }: IntegerRange): number {
-    const text = this.#single(name);
-    if (text === undefined) return fallback;
+  if (rule.kind === 'integer') {
+    const { min, max } = rule;
+    if (text === undefined) return rule.default;
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
     if (!(value >= min && value <= max)) throw invalid(name, `expected an integer from ${min} to ${max}`);
     return value;
   }
-
-  required(name: string): string {
-    const text = this.text(name);
-    if (text === undefined || text === '') throw invalid(name, 'is required');
-    return text;
-  }
-
-  text(name: string): string | undefined {
-    const text = this.#single(name);
-    if (text?.includes('\0')) throw invalid(name, 'must not contain NUL characters');
-    return text;
-  }
-
-  /** A parameter with a closed vocabulary; undefined when it is absent. */
-  word<T extends string>(name: string, vocabulary: readonly T[]): T | undefined {
-    this.#single(name);
-    return this.values(name, vocabulary)?.[0];
-  }
-
-  /** A repeatable parameter with a closed vocabulary; undefined when it is absent. */
-  values<T extends string>(name: string, vocabulary: readonly T[]): readonly T[] | undefined {
-    const given = this.#all(name);
-    const unknown = given.find((word) => !vocabulary.includes(word as T));
-    if (unknown !== undefined) throw invalid(name, `expected one of ${vocabulary.join(', ')}`);
-    return given.length === 0 ? undefined : (given as T[]);
-  }
-
-  /** A repeatable parameter; undefined when it is absent. */
-  texts(name: string, max: number): readonly string[] | undefined {
-    const given = this.#all(name);
-    if (given.length > max) throw invalid(name, `given ${given.length} times; at most ${max} are allowed`);
-    // PostgreSQL rejects a NUL character, and no stored text has one.
-    return given.length === 0 ? undefined : given.filter((text) => !text.includes('\0'));
-  }
-
-  /** Call it last: everything that was not read is unknown. */
-  rejectUnknown(): void {
-    for (const name of this.#query.keys())
-      if (!this.#read.has(name)) throw invalid(name.slice(0, 80), 'unknown parameter; remove it');
-  }
-
-  #single(name: string): string | undefined {
-    const given = this.#all(name);
-    if (given.length > 1) throw invalid(name, 'given more than once');
-    return given[0];
-  }
-
-  #all(name: string): readonly string[] {
-    this.#read.add(name);
-    return this.#query.getAll(name);
-  }
+  if (text?.includes('\0')) throw invalid(name, 'must not contain NUL characters');
+  if (rule.kind === 'required' && !text) throw invalid(name, 'is required');
+  return text;
 }
 
 const invalid = (name: string, problem: string) => failAt('invalid_request', name, `${problem}.`);
+
+/** The list envelope of document 2 (V 2). */
+interface ListForm<T> {
+  readonly limit: number;
+  readonly view: (row: T) => object;
+  readonly id: (row: T) => string;
+}
+
+/** `rows` has one more than the limit when there are further ones. */
+export function sendList<T>(call: Call, rows: readonly T[], { limit, view, id }: ListForm<T>): void {
+  const page = rows.slice(0, limit);
+  const ids = page.map(id);
+  sendJson(call, 200, {
+    object: 'list',
+    data: page.map(view),
+    first_id: ids[0] ?? null,
+    last_id: ids.at(-1) ?? null,
+    has_more: rows.length > limit,
+  });
+}

@@ -1,25 +1,29 @@
-/** Signed links to results: made and revoked with the owner's key, used without one. Off unless the operator allows them (V 4.6 r3). */
+/** Signed links to results, and to uploaded files for providers. Those to results: made and revoked with the owner's key, used without one. Off unless the operator allows them (V 4.6 r3). */
 import { fail, isAddressIn } from '../../core/index.ts';
-import type { Caller } from '../../gateway/index.ts';
+import type { Caller, Gateway } from '../../gateway/index.ts';
 import { type Call, sendJson, sendNoContent } from '../../platform/web/index.ts';
 import { acquireSlot, type Limiter } from '../../providers/pool/index.ts';
 import { LINK_HEADER, VIDEO_ENDPOINTS, VIDEO_REQUESTS_PER_MINUTE } from '../../rules/index.ts';
-import type { Video } from '../../video/index.ts';
+import type { VideoHandlerServices, VideoHandlers } from './query.ts';
 
-interface LinkServices {
-  readonly video: Video;
+interface LinkServices extends VideoHandlerServices {
   readonly limiter: Limiter;
 }
-
-export async function createResultLinks({ video }: LinkServices, call: Call, { key }: Caller): Promise<void> {
-  const task = await video.getTask(key, call.params.task_id ?? '');
-  sendJson(call, 200, { object: 'video.links', ...video.links.create(task, key) });
+interface FileLinkServices extends LinkServices {
+  readonly gateway: Gateway;
 }
 
-export async function revokeResultLinks({ video }: LinkServices, call: Call, { key }: Caller): Promise<void> {
-  await video.links.revoke(await video.getTask(key, call.params.task_id ?? ''));
-  sendNoContent(call);
-}
+export const LINK_HANDLERS: VideoHandlers<'links'> = {
+  async 'links.create'({ video }, call, { key }) {
+    const task = await video.getTask(key, call.params.task_id ?? '');
+    sendJson(call, 200, { object: 'video.links', ...video.links.create(task, key) });
+  },
+
+  async 'links.revoke'({ video }, call, { key }) {
+    await video.links.revoke(await video.getTask(key, call.params.task_id ?? ''));
+    sendNoContent(call);
+  },
+};
 
 /** The key whose links a read wants in place of the addresses that need a token. Undefined when it asks for none. */
 export function linkKeyOf(call: Call, { key }: Caller): Caller['key'] | undefined {
@@ -37,9 +41,21 @@ export async function sendLinkedResult({ video, limiter }: LinkServices, call: C
   if (!linked || (linked.key.allowedAddresses && !isAddressIn(call.address, linked.key.allowedAddresses)))
     throw fail('task_not_found', 'The link is invalid, has expired or was revoked.');
   const { key, task, kind } = linked;
-  call.addLogFields({ user: key.userId, key: key.id, group: key.groupId, task: task.id, model: task.model });
+  call.addLogFields({ user: key.userId, key: key.id, group: key.groups[0], task: task.id, model: task.model });
   call.identify(key.id);
   call.addHeaders(VIDEO_ENDPOINTS['videos.content'].headers);
   await acquireSlot(limiter, call, key, { operation: 'videos.content', rpm: VIDEO_REQUESTS_PER_MINUTE.read });
   await video.deliverResult(call, task, kind);
+}
+
+/** Providers read with it what a task or an asset was created with. It counts as a read of the key that created them. */
+export async function sendLinkedFile({ video, limiter, gateway }: FileLinkServices, call: Call): Promise<void> {
+  const id = call.params.file_id ?? '';
+  const linked = await video.openFileLink(id, new URLSearchParams(call.query).get('link') ?? '');
+  if (!linked) throw fail('file_not_found', 'The link is invalid or has expired, or its file was deleted.');
+  const { key, file } = linked;
+  call.addLogFields({ user: key.userId, key: key.id, group: key.groups[0] });
+  call.identify(key.id);
+  await acquireSlot(limiter, call, key, { operation: 'files.link', rpm: VIDEO_REQUESTS_PER_MINUTE.read });
+  await gateway.sendFileContent(call, file);
 }

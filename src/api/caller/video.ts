@@ -1,9 +1,9 @@
 /** Operations of document 2 on video tasks: requests in, objects out. What a task is and does is in src/video. */
-import { ApiError, type Clock, failAt } from '../../core/index.ts';
+import { ApiError, type Clock, fail, failAt } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { type BodyBudget, type Call, expectJson, readBody, sendJson, sendNoContent } from '../../platform/web/index.ts';
 import { acquireSlot, type Limiter } from '../../providers/pool/index.ts';
-import { ENDPOINTS, type OfferedVideoOperation, VIDEO_QUERIES, VIDEO_REQUESTS_PER_MINUTE } from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import {
   isTaskId,
   readIdempotencyKey,
@@ -12,13 +12,10 @@ import {
   type TaskRow,
   type Video,
 } from '../../video/index.ts';
-import { ASSET_HANDLERS } from './assets.ts';
-import { getOwnCallback, listOwnCallbacks, redeliverOwnCallback, testOwnCallback } from './callbacks.ts';
-import { getPublicCharacter, listPublicCharacters } from './characters.ts';
-import { sendList } from './list.ts';
-import { readVideoQuery } from './query.ts';
-import { createResultLinks, linkKeyOf, revokeResultLinks } from './result-links.ts';
-import { createAuthorizationSession, getAuthorizationSession } from './sessions.ts';
+import { ASSET_HANDLERS, CHARACTER_HANDLERS, SESSION_HANDLERS } from './assets.ts';
+import { CALLBACK_HANDLERS } from './callbacks.ts';
+import { type QueryValues, readVideoQuery, sendList, type VideoHandler } from './query.ts';
+import { LINK_HANDLERS, linkKeyOf } from './result-links.ts';
 import { streamTask, waitForChange, wantsEvents } from './video-wait.ts';
 
 export interface VideoApiServices {
@@ -26,14 +23,16 @@ export interface VideoApiServices {
   readonly clock: Clock;
   readonly limiter: Limiter;
   readonly bodyBudget: BodyBudget;
+  /** Of a user without a number of its own. */
+  readonly createsPerMinute: number;
   /** Largest body of a create request, in bytes. */
   readonly videoBodyLimit: number;
 }
 
-type VideoHandler = (services: VideoApiServices, call: Call, caller: Caller) => Promise<void>;
+type OwnHandler = VideoHandler<VideoApiServices>;
 
 /** The compiler demands one for every row that is not marked `planned`. */
-const HANDLERS: Readonly<Record<OfferedVideoOperation, VideoHandler>> = {
+const HANDLERS: Readonly<Record<rules.OfferedVideoOperation, OwnHandler>> = {
   'tasks.create': createWith('tasks'),
   'tasks.estimate': estimateWith('tasks'),
   'tasks.list': listTasks,
@@ -46,40 +45,55 @@ const HANDLERS: Readonly<Record<OfferedVideoOperation, VideoHandler>> = {
   'videos.delete': deleteVideo,
   'videos.content': sendVideo,
   'videos.lastFrame': sendLastFrame,
-  'links.create': createResultLinks,
-  'links.revoke': revokeResultLinks,
-  'callbacks.list': listOwnCallbacks,
-  'callbacks.get': getOwnCallback,
-  'callbacks.redeliver': redeliverOwnCallback,
-  'callbacks.test': testOwnCallback,
+  ...LINK_HANDLERS,
+  ...CALLBACK_HANDLERS,
   ...ASSET_HANDLERS,
-  'sessions.create': createAuthorizationSession,
-  'sessions.get': getAuthorizationSession,
-  'characters.list': listPublicCharacters,
-  'characters.get': getPublicCharacter,
+  ...SESSION_HANDLERS,
+  ...CHARACTER_HANDLERS,
 };
 
 export async function handleVideo(
   services: VideoApiServices,
   call: Call,
   caller: Caller,
-  operation: OfferedVideoOperation,
+  operation: rules.OfferedVideoOperation,
 ): Promise<void> {
-  const rpm = VIDEO_REQUESTS_PER_MINUTE[ENDPOINTS[operation].rate];
-  await acquireSlot(services.limiter, call, caller.key, { operation, rpm });
+  const rpm = rateOf(services, caller, rules.ENDPOINTS[operation].rate);
+  const endUser = endUserOf(call, caller.key);
+  const name = endUser === undefined ? operation : `${operation}:${endUser}`;
+  await acquireSlot(services.limiter, call, caller.key, { operation: name, rpm });
   const id = taskIdIn(call);
   // Any other text in the path is the client's and not logged.
   if (isTaskId(id)) call.addLogFields({ task: id });
   return HANDLERS[operation](services, call, caller);
 }
 
-function createWith(entry: TaskEntry): VideoHandler {
+const rateOf = ({ createsPerMinute }: VideoApiServices, { key }: Caller, rate: rules.VideoRateName): number =>
+  rate === 'create' ? (key.videoCreates ?? createsPerMinute) : rules.VIDEO_REQUESTS_PER_MINUTE[rate];
+
+/** Whom the call is for, where the operator trusts the user to say so. Anybody else's header means nothing. */
+function endUserOf(call: Call, { hasEndUsers }: Caller['key']): string | undefined {
+  const name = hasEndUsers ? call.header(rules.END_USER_HEADER) : undefined;
+  if (name !== undefined && (name === '' || name.length > rules.MAX_END_USER_CHARS))
+    throw fail('invalid_request', `${rules.END_USER_HEADER}: expected 1 to ${rules.MAX_END_USER_CHARS} characters.`);
+  return name;
+}
+
+function labelIn(call: Call): string | undefined {
+  const label = call.header(rules.LABEL_HEADER);
+  if (label !== undefined && !rules.TASK_LABEL.test(label))
+    throw fail('invalid_request', `${rules.LABEL_HEADER}: expected 1 to 64 visible ASCII characters without spaces.`);
+  return label;
+}
+
+function createWith(entry: TaskEntry): OwnHandler {
   return async (services, call, { key }) => {
     const { video } = services;
     const keyHash = readIdempotencyKey(call);
+    const names = { label: labelIn(call), endUser: endUserOf(call, key) };
     expectJson(call);
-    const { status, task } = await withBody(services, call, (bytes) =>
-      video.createTask(key, { entry, bytes, keyHash }),
+    const { status, task } = await withBody(services, call, (bytes, reserve) =>
+      video.createTask(key, { entry, bytes, keyHash, reserve, ...names }),
     );
     call.addLogFields({ task: task.id, model: task.model });
     // SDKs retry some statuses by themselves; an unconfirmed task must not be sent again (V 4.2 r3).
@@ -89,7 +103,7 @@ function createWith(entry: TaskEntry): VideoHandler {
 }
 
 /** Checks and prices the body of a create request; nothing is created, held or sent. */
-function estimateWith(entry: TaskEntry): VideoHandler {
+function estimateWith(entry: TaskEntry): OwnHandler {
   return async (services, call, { key }) => {
     expectJson(call);
     const estimate = await withBody(services, call, (bytes) => services.video.estimateTask(key, { entry, bytes }));
@@ -102,27 +116,50 @@ function estimateWith(entry: TaskEntry): VideoHandler {
 async function withBody<T>(
   { bodyBudget, videoBodyLimit }: VideoApiServices,
   call: Call,
-  use: (bytes: Buffer) => Promise<T>,
+  use: (bytes: Buffer, reserve: (bytes: number) => void) => Promise<T>,
 ): Promise<T> {
   const reservation = bodyBudget.open(call.owner);
   try {
-    return await use(await readBody(call, videoBodyLimit, { reservation }));
+    return await use(await readBody(call, videoBodyLimit, { reservation }), (bytes) => reservation.add(bytes));
   } finally {
     reservation.release();
   }
 }
 
 async function getTask({ video, clock }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
-  const { wait, include } = readVideoQuery(call.query, VIDEO_QUERIES['tasks.get']);
+  const { wait, include } = readVideoQuery(call.query, rules.VIDEO_QUERIES['tasks.get']);
   const linkKey = linkKeyOf(call, caller);
   const task = await findTask(video, call, caller.key);
   if (wantsEvents(call)) return streamTask({ video, clock }, call, task);
   const current = await waitForChange(video, call, task, wait);
-  const more = {
-    ...(include?.includes('parameters') && { parameters: video.effectiveParameters(current) }),
-    ...(include?.includes('charge') && { charge: await video.chargeOf(current) }),
+  sendJson(
+    call,
+    200,
+    { ...video.taskView(current, linkKey), ...(await included(video, current, include)) },
+    pollHint(current),
+  );
+}
+
+type Included = QueryValues<(typeof rules.VIDEO_QUERIES)['tasks.get']>['include'];
+
+/** What a read adds to the object of a task. */
+const included = async (video: Video, task: TaskRow, include: Included) => ({
+  ...(include?.includes('parameters') && { parameters: video.effectiveParameters(task) }),
+  ...(include?.includes('charge') && { charge: await video.chargeOf(task) }),
+  ...(include?.includes('expiry') && { result_expires_at: video.resultExpiry(task) ?? null }),
+});
+
+/** The same for the tasks of a page, whose charges have their sums only. */
+async function includedInPage(video: Video, owner: Caller['key'], tasks: readonly TaskRow[], include: Included) {
+  const holds = include?.includes('charge') ? await video.holdsOf(owner, tasks) : undefined;
+  return (task: TaskRow) => {
+    const hold = holds?.get(task.id);
+    return {
+      ...(include?.includes('parameters') && { parameters: video.effectiveParameters(task) }),
+      ...(include?.includes('expiry') && { result_expires_at: video.resultExpiry(task) ?? null }),
+      ...(holds && { charge: hold ? { currency: 'USD', ...hold } : null }),
+    };
   };
-  sendJson(call, 200, { ...video.taskView(current, linkKey), ...more }, pollHint(current));
 }
 
 async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
@@ -133,7 +170,7 @@ async function deleteTask({ video }: VideoApiServices, call: Call, { key }: Call
 async function listTasks({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
   const { key } = caller;
   const linkKey = linkKeyOf(call, caller);
-  const query = readVideoQuery(call.query, VIDEO_QUERIES['tasks.list']);
+  const query = readVideoQuery(call.query, rules.VIDEO_QUERIES['tasks.list']);
   const page = { number: query.page_num, size: query.page_size };
   const filter: TaskFilter = {
     userId: key.userId,
@@ -141,23 +178,22 @@ async function listTasks({ video }: VideoApiServices, call: Call, caller: Caller
     ids: query['filter.task_ids'],
     model: query['filter.model'],
     serviceTier: query['filter.service_tier'],
+    labels: query['filter.label'],
   };
   const { items, total } = await video.listTasks(filter, page);
-  sendJson(call, 200, { items: items.map((task) => video.taskView(task, linkKey)), total });
+  const more = await includedInPage(video, key, items, query.include);
+  sendJson(call, 200, { items: items.map((task) => ({ ...video.taskView(task, linkKey), ...more(task) })), total });
 }
 
 async function getVideo({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
-  const { wait, include } = readVideoQuery(call.query, VIDEO_QUERIES['videos.get']);
+  const { wait, include } = readVideoQuery(call.query, rules.VIDEO_QUERIES['videos.get']);
   const task = await waitForChange(video, call, await findTask(video, call, caller.key), wait);
-  const more = include && { charge: await video.chargeOf(task) };
+  const more = await included(video, task, include);
   sendJson(
     call,
     200,
     { ...video.videoView(task), ...more },
-    {
-      ...pollHint(task),
-      'openai-poll-after-ms': String(POLL_SECONDS * 1_000),
-    },
+    { ...pollHint(task), 'openai-poll-after-ms': String(POLL_SECONDS * 1_000) },
   );
 }
 
@@ -173,10 +209,11 @@ async function deleteVideo({ video }: VideoApiServices, call: Call, { key }: Cal
 }
 
 async function listVideos({ video }: VideoApiServices, call: Call, { key }: Caller): Promise<void> {
-  const { limit, order, after } = readVideoQuery(call.query, VIDEO_QUERIES['videos.list']);
+  const { limit, order, after, label, include } = readVideoQuery(call.query, rules.VIDEO_QUERIES['videos.list']);
   if (after !== undefined) await checkCursor(video, key, after);
-  const rows = await video.listTasksAfter({ userId: key.userId }, { after, limit, order });
-  sendList(call, rows, { limit, view: (task) => video.videoView(task), id: ({ id }) => id });
+  const rows = await video.listTasksAfter({ userId: key.userId, labels: label }, { after, limit, order });
+  const more = await includedInPage(video, key, rows, include);
+  sendList(call, rows, { limit, view: (task) => ({ ...video.videoView(task), ...more(task) }), id: ({ id }) => id });
 }
 
 async function checkCursor(video: Video, key: Caller['key'], id: string): Promise<void> {
@@ -199,7 +236,7 @@ const taskIdIn = (call: Call): string => call.params.task_id ?? '';
 
 /** Results of video tasks (V 4.6); src/video delivers the bytes. */
 async function sendVideo({ video }: Pick<VideoApiServices, 'video'>, call: Call, { key }: Caller): Promise<void> {
-  const { variant } = readVideoQuery(call.query, VIDEO_QUERIES['videos.content']);
+  const { variant } = readVideoQuery(call.query, rules.VIDEO_QUERIES['videos.content']);
   if (variant !== undefined && variant !== 'video' && variant !== 'thumbnail')
     throw unsupported('only "video" and "thumbnail" are available');
   const task = await video.getTask(key, call.params.task_id ?? '');
@@ -212,6 +249,6 @@ async function sendVideo({ video }: Pick<VideoApiServices, 'video'>, call: Call,
 const unsupported = (problem: string) => failAt('unsupported_video_parameter', 'variant', `${problem}.`);
 
 async function sendLastFrame({ video }: Pick<VideoApiServices, 'video'>, call: Call, { key }: Caller): Promise<void> {
-  readVideoQuery(call.query, VIDEO_QUERIES['videos.lastFrame']);
+  readVideoQuery(call.query, rules.VIDEO_QUERIES['videos.lastFrame']);
   await video.deliverResult(call, await video.getTask(key, call.params.task_id ?? ''), 'last_frame');
 }

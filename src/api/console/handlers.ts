@@ -7,14 +7,13 @@ import { type AdminSchemas, param, warningOperations, withReportErrors } from '.
 import { sendFile, sendReference } from './files.ts';
 import { OWN_KEYS } from './keys.ts';
 import { LINK_SCHEMAS, readLinkHandler, useLinkHandler } from './links.ts';
-import { ME_OPERATIONS } from './me.ts';
+import { ME_OPERATIONS, OWN_USAGE } from './me.ts';
 import { MODELS_OPERATIONS } from './models.ts';
 import { finishOidc, startOidc } from './oidc.ts';
 import { ownerOf } from './owner.ts';
 import { OWN_REQUESTS } from './requests.ts';
 import type { ConsoleServices, OpenHandler, OwnHandler, SessionHandler } from './services.ts';
 import { changePassword, getSession, SIGN_IN_SCHEMAS, signInHandler, signOut } from './session.ts';
-import { OWN_USAGE } from './usage.ts';
 import { VIDEOS_OPERATIONS } from './videos.ts';
 
 interface HandlerOf {

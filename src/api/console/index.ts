@@ -1,3 +1,3 @@
 export { ConsoleFiles } from './files.ts';
 export { CONSOLE_SCHEMAS, createConsoleHandlers } from './handlers.ts';
-export { keyFinder } from './playground.ts';
+export { keyFinder } from './me.ts';

@@ -48,9 +48,10 @@ export async function openVideoGroups(db: Db, { key_groups }: KeyAllowance): Pro
   return groups.map(({ id }) => id).filter((id) => key_groups.includes(id));
 }
 
-export const expectGroup = ({ key_groups }: KeyAllowance, group: string): void => {
-  if (key_groups !== null && !key_groups.includes(group))
-    throw failAt('not_permitted', 'group', `your operator does not let you make keys in "${group.slice(0, 80)}".`);
+export const expectGroups = ({ key_groups }: KeyAllowance, groups: readonly string[]): void => {
+  const closed = key_groups && groups.find((group) => !key_groups.includes(group));
+  if (typeof closed === 'string')
+    throw failAt('not_permitted', 'group', `your operator does not let you make keys in "${closed.slice(0, 80)}".`);
 };
 
 /** The user is locked, so that two requests cannot both make the last key. `spare`: room for keys that are being replaced. */

@@ -1,19 +1,15 @@
-/**
- * Keys of the signed-in person's user; those of others do not exist for the person. Keys of the operator can be replaced and revoked
- * here, but not changed.
- */
+/** Keys of the signed-in person's user. Keys of the operator can be replaced and revoked here, but not changed. */
 import { z } from 'zod';
 import { createKey, keyView, revokeKey } from '../../access/keys/index.ts';
 import { fail } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import type { Row } from '../../platform/db/index.ts';
-import { KeyCapture, KeyChange, NewKey } from '../../schemas/index.ts';
+import { KeyCapture, KeyChange, NewKey, withGroup } from '../../schemas/index.ts';
 import { changeKey, notFound, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
-import { expectGroup, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
+import { expectGroups, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
 import { type ConsoleServices, ONLY_USER, ownOperation } from './services.ts';
 
 const KeysQuery = z.strictObject({ user: param.user, group: param.group, ...sortedParams('keys') });
-const NO_BODY = z.strictObject({});
 
 /** Adds the style of the group, on which examples of calls depend. */
 async function styleAdder({ db }: ConsoleServices) {
@@ -27,12 +23,8 @@ const keyReply = async (
   view: { readonly group: string; readonly value?: string | undefined },
 ) => ({ object: 'key', ...(await styleAdder(services))(view) });
 
-const NewOwnKey = NewKey.omit({ user: true, video_groups: true });
-
-const OwnKeyChange = KeyChange.omit({ video_groups: true });
-
 /** Otherwise a person could lift limits that the operator has set. */
-function isOwn(_: unknown, key: Row<'keys'>): void {
+function isOwn(key: Row<'keys'>): void {
   if (!key.is_own)
     throw fail('not_permitted', 'Your operator made this key; only they can change it. You can replace or revoke it.');
 }
@@ -54,18 +46,14 @@ export const OWN_KEYS = {
     query: ONLY_USER,
     async handle({ id, userId }, services) {
       const { db, clock } = services;
-      const row = await db
-        .selectFrom('keys')
-        .selectAll()
-        .where('id', '=', id)
-        .where('user_id', '=', userId)
-        .executeTakeFirst();
+      const own = db.selectFrom('keys').selectAll().where('user_id', '=', userId);
+      const row = await own.where('id', '=', id).executeTakeFirst();
       if (!row) throw notFound('key', id);
       return keyReply(services, keyView(row, clock.now()));
     },
   }),
   'console.createKey': ownOperation({
-    body: NewOwnKey,
+    body: withGroup(NewKey.omit({ user: true, video_groups: true })),
     status: 201,
     async handle({ body, by, userId }, services) {
       const { db, clock, secrets } = services;
@@ -78,7 +66,7 @@ export const OWN_KEYS = {
         now,
         secrets,
         check: async (tx) => {
-          expectGroup(await readAllowance(tx, userId), body.group);
+          expectGroups(await readAllowance(tx, userId), body.groups ?? [body.group]);
           await expectRoom(tx, userId, now);
         },
       });
@@ -86,14 +74,17 @@ export const OWN_KEYS = {
     },
   }),
   'console.changeKey': ownOperation({
-    body: OwnKeyChange,
+    body: KeyChange.omit({ video_groups: true }),
     async handle({ id, body, by, userId }, services) {
       const { db, clock } = services;
       const view = await changeKey(db, id, body, {
         by,
         owner: userId,
         now: clock.now(),
-        check: isOwn,
+        check: async (tx, key) => {
+          isOwn(key);
+          expectGroups(await readAllowance(tx, userId), body.groups ?? []);
+        },
       });
       return keyReply(services, view);
     },
@@ -115,10 +106,9 @@ export const OWN_KEYS = {
     },
   }),
   'console.revokeKey': ownOperation({
-    body: NO_BODY,
+    body: z.strictObject({}),
     async handle({ id, by, userId }, services) {
-      const { db, clock } = services;
-      const { view } = await revokeKey(db, id, { by, owner: userId, now: clock.now() });
+      const { view } = await revokeKey(services.db, id, { by, owner: userId, now: services.clock.now() });
       return keyReply(services, view);
     },
   }),
@@ -126,9 +116,8 @@ export const OWN_KEYS = {
   'console.captureKey': ownOperation({
     body: KeyCapture,
     async handle({ id, body: { hours }, by, userId }, services) {
-      const { db, clock } = services;
-      const view = await captureKey(db, id, hours, { by, owner: userId, now: clock.now() });
-      return keyReply(services, view);
+      const context = { by, owner: userId, now: services.clock.now() };
+      return keyReply(services, await captureKey(services.db, id, hours, context));
     },
   }),
 };

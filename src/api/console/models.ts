@@ -4,7 +4,7 @@ import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
 import { formatNanos, isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { type Style, videoCapabilitiesOf } from '../../rules/index.ts';
+import { type Style, sheetMembers, sheetOf, type VideoSheet } from '../../rules/index.ts';
 import type { ModelKind, OwnModel } from '../../schemas/index.ts';
 import { notFound, param, wholeList } from '../admin/index.ts';
 import { type ConsoleServices, ownOperation } from './services.ts';
@@ -30,9 +30,7 @@ async function firstKey(db: Db, userId: string, now: number): Promise<string | u
 async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: number): Promise<OwnModel[]> {
   const catalog = gateway.catalog();
   const view = (group: Group) => (one: Listed) => modelView(one, { group, key, now });
-  const own = catalog.group(key.groupId);
-  const text =
-    own && own.style !== 'video' ? await gateway.listModels({ key, group: { ...own, style: own.style } }) : [];
+  const text = await gateway.listModels(key);
   const videos = catalog
     .groups()
     .filter(({ id, style }) => style === 'video' && (key.videoGroups === null || key.videoGroups.includes(id)))
@@ -43,7 +41,7 @@ async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: numb
         .filter((line) => isUsable(line, now))
         .map((line) => view(group)({ id: line.pattern, line })),
     );
-  return [...(own ? text.map(view(own)) : []), ...videos];
+  return [...text.map((one) => view(one.group)(one)), ...videos];
 }
 
 const mayUse = ({ allowedModels }: Key, name: string): boolean =>
@@ -72,6 +70,7 @@ function modelView({ id, line }: Listed, { group, key, now }: ModelContext): Own
     max_output: line.maxOutput,
     prices: rates ? (multiplied(rates, factor) as Record<string, unknown>) : null,
     accepts: kind === 'embeddings' ? [] : acceptsOf(id, line, group),
+    sheet: kind === 'video' ? sheetView(sheetOf(group.variant ?? 'EP', line.overrides, id)) : null,
   };
 }
 
@@ -93,9 +92,27 @@ function kindOf(id: string, line: ModelLine, { style, rates = {} }: Priced): Mod
     : 'text';
 }
 
+function sheetView(sheet: VideoSheet): NonNullable<OwnModel['sheet']> {
+  const { min, max, values, automatic } = sheet.parameters.duration;
+  const words = sheetMembers(sheet).flatMap((name) => {
+    const rule = sheet.parameters[name];
+    return rule?.kind === 'word' && rule.accepted.length > 1 ? [[name, [...rule.accepted]] as const] : [];
+  });
+  return {
+    resolutions: [...sheet.resolutions],
+    ratios: [...sheet.ratios],
+    durations: [
+      ...(automatic?.isSupported ? [automatic.value] : []),
+      ...(values ?? Array.from({ length: max - min + 1 }, (_, n) => min + n)),
+    ],
+    default_duration: sheet.defaultDuration ?? null,
+    words: Object.fromEntries(words),
+  };
+}
+
 function acceptsOf(id: string, line: ModelLine, { style, variant }: Group): string[] {
   if (style === 'video') {
-    const { resolutions, ratios } = videoCapabilitiesOf(variant ?? 'EP', line.overrides, id);
+    const { resolutions, ratios } = sheetOf(variant ?? 'EP', line.overrides, id);
     return [...resolutions, ...ratios];
   }
   const flags = capabilitiesFor(style as Style, { name: id, upstream: line.upstream ?? id, line });

@@ -8,13 +8,9 @@ import { OWN_HIT_KINDS } from '../../schemas/index.ts';
 import * as admin from '../admin/index.ts';
 import { ONLY_USER, ownOperation } from './services.ts';
 
-const RequestsQuery = z.strictObject({ user: admin.param.user, ...admin.requestParams });
-
-const SearchQuery = z.strictObject({ user: admin.param.user, ...admin.searchParams(OWN_HIT_KINDS) });
-
 export const OWN_REQUESTS = {
   'console.requests': ownOperation({
-    query: RequestsQuery,
+    query: z.strictObject({ user: admin.param.user, ...admin.requestParams }),
     async handle({ call, query, userId }, { db }) {
       const { user: _, ...filter } = query;
       await admin.sendRequests(call, db, { ...filter, owner: userId }, admin.observedView);
@@ -38,13 +34,10 @@ export const OWN_REQUESTS = {
   }),
   'console.capture': ownOperation({
     query: ONLY_USER,
-    async handle({ id, by, userId }, { db, secrets }) {
-      const context = { by, owner: userId, sealer: secrets.sealer };
-      return await viewCapture(db, id, context);
-    },
+    handle: ({ id, by, userId }, { db, secrets }) => viewCapture(db, id, { by, owner: userId, sealer: secrets.sealer }),
   }),
   'console.search': ownOperation({
-    query: SearchQuery,
+    query: z.strictObject({ user: admin.param.user, ...admin.searchParams(OWN_HIT_KINDS) }),
     async handle({ call, query: { text = '', kinds = OWN_HIT_KINDS, limit }, userId }, { db }) {
       await admin.sendHits(call, db, { text, kinds, limit, owner: userId });
     },

@@ -40,7 +40,6 @@ function sendSession({ oidc }: ConsoleServices, call: Call, { person, csrf }: pe
   sendJson(call, 200, body, cookie === undefined ? {} : { 'set-cookie': cookie });
 }
 
-/** Sends the person with the cookie of their new session. */
 export const sendNewSession = (services: ConsoleServices, call: Call, { token, session }: people.NewSession): void => {
   call.addLogFields({ person: session.person.id });
   sendSession(services, call, session, sessionCookie(services, token));

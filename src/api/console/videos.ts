@@ -8,37 +8,22 @@ import { ONLY_USER, ownOperation } from './services.ts';
 /** Rows of tasks and assets are large. */
 const MAX_PAGE = 100;
 
-const TasksQuery = z.strictObject({
-  user: admin.param.user,
-  status: admin.listOf(TASK_STATUSES).optional(),
-  model: admin.param.model,
-  ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
-});
-
-const AssetsQuery = z.strictObject({
-  user: admin.param.user,
-  status: admin.listOf(ASSET_STATUSES).optional(),
-  group: admin.param.group,
-  ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
-});
-
-const AssetGroupsQuery = z.strictObject({
-  user: admin.param.user,
-  status: admin.listOf(ASSET_GROUP_STATUSES).optional(),
-  ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
-});
+const pageOf = <const S extends string, F extends z.ZodRawShape>(statuses: readonly S[], filters: F) =>
+  z.strictObject({
+    user: admin.param.user,
+    status: admin.listOf(statuses).optional(),
+    ...filters,
+    ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
+  });
 
 export const VIDEOS_OPERATIONS = {
   'console.tasks': ownOperation({
-    query: TasksQuery,
+    query: pageOf(TASK_STATUSES, { model: admin.param.model }),
     async handle({ call, query: { status, model, limit, cursor }, userId }, { video, db }) {
       const filter = { userId, statuses: status, model };
       const rows = await video.listTasksAfter(filter, { after: cursor?.[0], limit, order: 'desc' });
-      const holds = await holdsOfTasks(
-        db,
-        userId,
-        rows.map(({ id }) => id),
-      );
+      const ids = rows.map(({ id }) => id);
+      const holds = await holdsOfTasks(db, userId, ids);
       const view = (task: (typeof rows)[number]) => ({ ...video.taskView(task), hold: holds.get(task.id) ?? null });
       admin.sendPage(call, rows, { limit, view, key: ({ id }) => [id] });
     },
@@ -64,7 +49,7 @@ export const VIDEOS_OPERATIONS = {
     },
   }),
   'console.assets': ownOperation({
-    query: AssetsQuery,
+    query: pageOf(ASSET_STATUSES, { group: admin.param.group }),
     async handle({ call, query: { status, group, limit, cursor }, userId }, { video: { assets } }) {
       const filter = { statuses: status, assetGroupId: group };
       const rows = await assets.listOwn(userId, 'assets', filter, { after: cursor?.[0], limit });
@@ -72,7 +57,7 @@ export const VIDEOS_OPERATIONS = {
     },
   }),
   'console.assetGroups': ownOperation({
-    query: AssetGroupsQuery,
+    query: pageOf(ASSET_GROUP_STATUSES, {}),
     async handle({ call, query: { status, limit, cursor }, userId }, { video: { assets } }) {
       const rows = await assets.listOwn(userId, 'asset_groups', { statuses: status }, { after: cursor?.[0], limit });
       admin.sendPage(call, rows, { limit, view: (group) => assets.view('asset_groups', group), key: ({ id }) => [id] });

@@ -1,7 +1,4 @@
-/**
- * Export of one database: all tables as of one moment, while servers keep working. Never changes anything.
- * Reasons: docs/adr/0018-export.md
- */
+/** Export of one database: all tables as of one moment, while servers keep working, unchanged (docs/adr/0018-export.md). */
 import { PEPPER_LOCATION } from '../../access/keys/index.ts';
 import { connectForCopy, copyOut, type Database, readMigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';

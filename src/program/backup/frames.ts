@@ -1,7 +1,4 @@
-/**
- * The frames of an export: a letter, a length and a content. The last one has a SHA-256 of all bytes before it, so that a file that was cut
- * or changed is recognised.
- */
+/** The frames of an export: a letter, a length and a content. The last one has a SHA-256 of all bytes before it. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 

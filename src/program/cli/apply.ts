@@ -6,11 +6,7 @@ import { isEmpty, readSetup, reportApplied, STDIN } from './config-file.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { confirm, info, print } from './output.ts';
 
-interface Options {
-  readonly prune?: boolean;
-  readonly dryRun?: boolean;
-  readonly diff?: boolean;
-  readonly yes?: boolean;
+interface Options extends Partial<Record<'prune' | 'dryRun' | 'diff' | 'yes', boolean>> {
   readonly confirm?: string;
 }
 

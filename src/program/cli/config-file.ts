@@ -13,7 +13,6 @@ const MAX_SECRET_FILE_BYTES = 64 * 1024;
 /** Far above any configuration that was written by hand. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** The path of standard input. */
 export const STDIN = '-';
 
 /** Paths in a configuration from standard input are relative to the working directory. */

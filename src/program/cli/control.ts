@@ -1,7 +1,4 @@
-/**
- * The way from a command to the running server of a DATA_DIR: a unix socket in a folder that only the user of the server may enter. The
- * file `server.json` in DATA_DIR names it, and the process that listens there. No process is ever signalled.
- */
+/** The way from a command to the server of a DATA_DIR: a unix socket, named by `server.json`, that only its user may enter. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

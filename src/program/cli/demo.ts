@@ -125,10 +125,7 @@ function textCommands(url: string, { r, m, g }: DemoKeys): DemoCommand[] {
     { about: '', command: post(`${url}/v1/messages`, g, message('demo-generate')) },
     {
       about: 'chat completions on the messages key',
-      command: post(`${url}/v1/chat/completions`, m, {
-        model: 'demo-messages',
-        messages: hello,
-      }),
+      command: post(`${url}/v1/chat/completions`, m, { model: 'demo-messages', messages: hello }),
     },
     {
       about: 'responses on the generate key, converted and streamed',

@@ -36,7 +36,7 @@ export async function checkAccounts(context: AppContext): Promise<Finding[]> {
   return [...parks.map(parkFinding), ...cooldowns.map(cooldownFinding), ...limits, ...(await checkShared(context))];
 }
 
-/** Accounts of one group each that share an address and credential share the provider's limits, and its video tasks. */
+/** Accounts that share an address and credential share the provider's limits, and its video tasks. */
 async function checkShared({ database: { db }, sealer, log }: AppContext): Promise<Finding[]> {
   const accounts = (await loadCatalog(db, sealer, log)).allAccounts().filter(({ credential }) => credential !== '');
   return [...Map.groupBy(accounts, providerIdentity).values()]
@@ -47,10 +47,13 @@ async function checkShared({ database: { db }, sealer, log }: AppContext): Promi
         `${sharing
           .map(({ id }) => id)
           .sort()
-          .join(', ')} have the same address and credential: limits at the provider count for all of them together`,
+          .join(', ')} ${SHARED}`,
       ),
     );
 }
+
+const SHARED =
+  'have the same address and credential: limits at the provider count for all of them together; one account with several groups does the same with one health and one concurrency limit';
 
 const age = sql<number>`extract(epoch from now() - since)::int`;
 

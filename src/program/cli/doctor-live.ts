@@ -4,7 +4,7 @@ import { ALARMS, type Alarm, readAlarms } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { AppContext } from '../server/index.ts';
 import { checkAccounts } from './doctor-accounts.ts';
-import { bad, duration, type Finding, good, note } from './finding.ts';
+import { bad, duration, type Finding, good, judged, note } from './finding.ts';
 
 /** Of one kind, so that all fits on a screen. */
 const MAX_LINES = 8;
@@ -32,16 +32,10 @@ export async function checkLive(context: AppContext): Promise<Finding[]> {
   ];
 }
 
-const atMost = (findings: readonly Finding[]): Finding[] =>
-  findings.length <= MAX_LINES
-    ? [...findings]
-    : [
-        ...findings.slice(0, MAX_LINES),
-        { about: findings[0]?.about ?? '', state: 'note', text: `and ${findings.length - MAX_LINES} more` },
-      ];
-
-async function rowsOf<T>(db: Db, query: RawBuilder<T>): Promise<readonly T[]> {
-  return (await query.execute(db)).rows;
+function atMost(findings: readonly Finding[]): readonly Finding[] {
+  const [first] = findings;
+  if (!first || findings.length <= MAX_LINES) return findings;
+  return [...findings.slice(0, MAX_LINES), note(first.about, `and ${findings.length - MAX_LINES} more`)];
 }
 
 interface ReplicaRow {
@@ -53,22 +47,19 @@ interface ReplicaRow {
 }
 
 async function checkReplicas(db: Db): Promise<Finding[]> {
-  const replicas = await rowsOf(
-    db,
-    sql<ReplicaRow>`
-      select id, host, pending::int, extract(epoch from now() - seen_at)::int as seen,
-        extract(epoch from now() - started_at)::int as up
-      from replicas order by seen_at desc, id limit 100`,
-  );
+  const { rows: replicas } = await sql<ReplicaRow>`
+    select id, host, pending::int, extract(epoch from now() - seen_at)::int as seen,
+      extract(epoch from now() - started_at)::int as up
+    from replicas order by seen_at desc, id limit 100`.execute(db);
   const findings = replicas.map(({ id, host, seen, up, pending }): Finding => {
     const isStale = seen > STALE_SECONDS;
     const text = `${host} (${id}), ${isStale ? `not seen for ${duration(seen)}` : `up for ${duration(up)}`}, ${pending} charges to write`;
     const advice = '; start a server with its DATA_DIR, or see "dragoman replica list"';
-    return { about: 'Process', state: isStale ? 'bad' : 'good', text: isStale ? text + advice : text };
+    return judged('Process', isStale, text, advice);
   });
   const isServed = replicas.some(({ seen }) => seen <= STALE_SECONDS);
-  const none: Finding = bad('Process', 'no process runs; start "dragoman serve"');
-  return isServed ? atMost(findings) : [none, ...atMost(findings)];
+  const none = isServed ? [] : [bad('Process', 'no process runs; start "dragoman serve"')];
+  return [...none, ...atMost(findings)];
 }
 
 const NO_CALLS_ADVICE = 'if some are expected, check GET /readyz, the load balancer and the clients';
@@ -82,32 +73,28 @@ interface CallsRow {
 }
 
 async function checkCalls(db: Db): Promise<Finding> {
-  const [row] = await rowsOf(
-    db,
-    sql<CallsRow>`
-      select count(*)::int as calls, (count(*) filter (where error = 'ours'))::int as ours,
-        (count(*) filter (where error = 'provider'))::int as provider, (count(*) filter (where error = 'caller'))::int as caller,
-        percentile_cont(0.95) within group (order by total_ms) as p95
-      from (select error, total_ms from requests where at > now() - interval '5 minutes' limit 100000) recent`,
-  );
+  const { rows } = await sql<CallsRow>`
+    select count(*)::int as calls, (count(*) filter (where error = 'ours'))::int as ours,
+      (count(*) filter (where error = 'provider'))::int as provider, (count(*) filter (where error = 'caller'))::int as caller,
+      percentile_cont(0.95) within group (order by total_ms) as p95
+    from (select error, total_ms from requests where at > now() - interval '5 minutes'
+    limit 100000) recent`.execute(db);
+  const [row] = rows;
   const { calls = 0, ours = 0, provider = 0, caller = 0, p95 } = row ?? {};
   if (calls === 0) return note('Calls', `none for five minutes; ${NO_CALLS_ADVICE}`);
   const isBad = ours / calls > MAX_OURS || provider / calls > MAX_PROVIDER;
-  const ourShare = `${percent(ours / calls)} failed on our side (the gateway, or accounts that are full or out)`;
-  const shares = [
-    ourShare,
-    `${percent(provider / calls)} at providers`,
-    `${percent(caller / calls)} on the side of callers`,
-  ];
-  const text = `${calls} in five minutes: ${shares.join(', ')}; 95 % took at most ${Math.round(p95 ?? 0)} ms`;
+  const own = `${percent(ours / calls)} failed on our side (the gateway, or accounts that are full or out)`;
+  const others = `${percent(provider / calls)} at providers, ${percent(caller / calls)} on the side of callers`;
+  const text = `${calls} in five minutes: ${own}, ${others}; 95 % took at most ${Math.round(p95 ?? 0)} ms`;
   const advice = '; see the accounts below, and "why" and "action" of request.completed in the log';
-  return { about: 'Calls', state: isBad ? 'bad' : 'good', text: isBad ? text + advice : text };
+  return judged('Calls', isBad, text, advice);
 }
 
-async function checkLiveAccounts(context: AppContext): Promise<Finding[]> {
+async function checkLiveAccounts(context: AppContext): Promise<readonly Finding[]> {
   const findings = atMost(await checkAccounts(context));
   if (findings.length > 0) return findings;
-  const [row] = await rowsOf(context.database.db, sql<{ all: number }>`select count(*)::int as all from accounts`);
+  const { rows } = await sql<{ all: number }>`select count(*)::int as all from accounts`.execute(context.database.db);
+  const [row] = rows;
   return row?.all === 0
     ? [note('Accounts', 'there are none; "dragoman apply FILE" adds some')]
     : [good('Accounts', `all ${row?.all} take calls`)];
@@ -115,23 +102,15 @@ async function checkLiveAccounts(context: AppContext): Promise<Finding[]> {
 
 /** Calls in flight on the accounts, of all servers. */
 async function checkLoad(db: Db): Promise<Finding[]> {
-  const rows = await rowsOf(
-    db,
-    sql<{ id: string; max: number; flying: number }>`
-      select a.id, a.max_concurrency as max, max((l.in_flight ->> a.id)::int) as flying
-      from accounts a join account_loads l on l.at > now() - interval '15 seconds' and l.in_flight ? a.id
-      group by a.id order by flying desc, a.id limit ${MAX_LINES}`,
-  );
+  const { rows } = await sql<{ id: string; max: number; flying: number }>`
+    select a.id, a.max_concurrency as max, max((l.in_flight ->> a.id)::int) as flying
+    from accounts a join account_loads l on l.at > now() - interval '15 seconds' and l.in_flight ? a.id
+    group by a.id order by flying desc, a.id limit ${MAX_LINES}`.execute(db);
   if (rows.length === 0) return [];
   const isFull = rows.some(({ flying, max }) => flying >= max);
-  const text = rows.map(({ id, flying, max }) => `${id} ${flying} of ${max}`).join(', ');
-  return [
-    {
-      about: 'In flight',
-      state: isFull ? 'note' : 'good',
-      text: `${text} on the busiest process${isFull ? '; raise max_concurrency, or add an account' : ''}`,
-    },
-  ];
+  const loads = rows.map(({ id, flying, max }) => `${id} ${flying} of ${max}`).join(', ');
+  const text = `${loads} on the busiest process`;
+  return [isFull ? note('In flight', `${text}; raise max_concurrency, or add an account`) : good('In flight', text)];
 }
 
 /** What waits, and how much of it should have been done a minute ago. */
@@ -153,24 +132,23 @@ const JOBS: readonly [string, RawBuilder<{ late: boolean }>][] = [
 async function checkJobs(db: Db): Promise<Finding[]> {
   const counts = [];
   for (const [name, query] of JOBS) {
-    const [row] = await rowsOf(
-      db,
-      sql<{ all: number; late: number }>`
-        select count(*)::int as all, (count(*) filter (where late))::int as late from (${query} limit ${MAX_COUNTED}) waiting`,
-    );
+    const { rows } = await sql<{ all: number; late: number }>`
+      select count(*)::int as all, (count(*) filter (where late))::int as late from (${query}
+      limit ${MAX_COUNTED}) waiting`.execute(db);
+    const [row] = rows;
     counts.push({ name, all: row?.all ?? 0, late: row?.late ?? 0 });
   }
   const isLate = counts.some(({ late }) => late > 0);
   const text = counts.map(({ name, all, late }) => `${all} ${name}${late > 0 ? ` (${late} late)` : ''}`).join(', ');
   const advice = '; a server without --no-worker must run, and reach the providers';
-  return [{ about: 'Queue', state: isLate ? 'bad' : 'good', text: isLate ? text + advice : text }];
+  return [judged('Queue', isLate, text, advice)];
 }
 
 async function checkLedger(db: Db): Promise<Finding> {
-  const [row] = await rowsOf(
-    db,
-    sql<{ age: number }>`select extract(epoch from now() - checked_at)::int as age from ledger_checkpoint`,
-  );
+  const { rows } = await sql<{
+    age: number;
+  }>`select extract(epoch from now() - checked_at)::int as age from ledger_checkpoint`.execute(db);
+  const [row] = rows;
   if (!row) return note('Ledger', 'not checked yet');
   const text = `checked ${duration(row.age)} ago`;
   return row.age > LATE_LEDGER_SECONDS
@@ -191,22 +169,20 @@ async function checkDatabase({ database: { db }, clock }: AppContext): Promise<F
   const begun = clock.elapsed();
   await sql`select 1`.execute(db);
   const tookMs = clock.elapsed() - begun;
-  const [row] = await rowsOf(
-    db,
-    sql<DatabaseRow>`
-      select (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
-        current_setting('max_connections')::int as max, pg_database_size(current_database())::float8 as bytes,
-        (select coalesce(max(extract(epoch from now() - xact_start)), 0)::int from pg_stat_activity
-          where datname = current_database() and state <> 'idle') as oldest,
-        (select max(coalesce(extract(epoch from replay_lag), 0))::int from pg_stat_replication) as lag`,
-  );
+  const { rows } = await sql<DatabaseRow>`
+    select (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
+      current_setting('max_connections')::int as max, pg_database_size(current_database())::float8 as bytes,
+      (select coalesce(max(extract(epoch from now() - xact_start)), 0)::int from pg_stat_activity
+        where datname = current_database() and state <> 'idle') as oldest,
+      (select max(coalesce(extract(epoch from replay_lag), 0))::int from pg_stat_replication) as lag`.execute(db);
+  const [row] = rows;
   if (!row) return [];
   const { used, max, bytes, oldest, lag } = row;
   const isBad = tookMs > SLOW_DATABASE_MS || used > max * 0.9 || (lag ?? 0) > MAX_LAG_SECONDS;
   const standby = lag === null ? 'no standby' : `standby ${lag} s behind`;
   const text = `${tookMs.toFixed(1)} ms for a statement, ${used} of ${max} connections, ${gibibytes(bytes)}, oldest transaction ${duration(oldest)}, ${standby}`;
   const advice = '; check its load, its disk and max_connections';
-  return [{ about: 'Database', state: isBad ? 'bad' : 'good', text: isBad ? text + advice : text }];
+  return [judged('Database', isBad, text, advice)];
 }
 
 /** As the worker saw them last. */

@@ -12,8 +12,9 @@ import { readMigrationState } from '../../platform/db/index.ts';
 import { openRedisClient } from '../../platform/redis/index.ts';
 import { readCertificate } from '../../platform/web/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
+import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { canReport, VIDEO_CHECKS } from '../../video/index.ts';
-import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
+import { type AppContext, publicUrlOf } from '../server/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
 import { checkAccounts, testAccounts } from './doctor-accounts.ts';
 import { alarmFinding, checkLive } from './doctor-live.ts';
@@ -148,15 +149,12 @@ async function checkRedis({ REDIS_URL }: Config): Promise<Finding[]> {
 }
 
 type CheckContents = (context: AppContext) => Promise<Finding[]>;
+const unusable = (error: unknown): Finding => bad('Database', firstLineOf(error));
 
 /** A database of another version is not opened further, because that would migrate it. */
 async function checkInstallation(config: Config, check: CheckContents): Promise<Finding[]> {
-  let store: Store;
-  try {
-    store = await openCommandStore(config);
-  } catch (error) {
-    return [bad('Database', firstLineOf(error))];
-  }
+  const store = await openCommandStore(config).catch(unusable);
+  if ('state' in store) return [store];
   try {
     const schema = await readMigrationState(store.database.db);
     return [checkSchema(schema), ...(isOfOtherVersion(schema) ? [] : await withContents(config, check))];
@@ -167,12 +165,8 @@ async function checkInstallation(config: Config, check: CheckContents): Promise<
 
 /** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
 async function withContents(config: Config, check: CheckContents): Promise<Finding[]> {
-  let context: AppContext;
-  try {
-    context = await openCommandContext(config);
-  } catch (error) {
-    return [bad('Database', firstLineOf(error))];
-  }
+  const context = await openCommandContext(config).catch(unusable);
+  if ('state' in context) return [context];
   try {
     return await check(context);
   } finally {
@@ -211,34 +205,26 @@ async function checkDatabase({ config, database: { db }, databaseFolder }: AppCo
 /** Counts configured objects, and reports groups that cannot serve a request. */
 async function checkSetup({ config, database: { db }, isEmbedded }: AppContext): Promise<Finding[]> {
   const groups = await db.selectFrom('groups').select(['id', 'style']).execute();
-  const accounts = await db.selectFrom('accounts').select('group_id').execute();
+  const accounts = await db.selectFrom('accounts').select('id').execute();
+  const served = await db.selectFrom('account_groups').select('group_id').execute();
   const models = await db.selectFrom('models').select('group_id').execute();
   const keys = await db.selectFrom('keys').select('id').where('revoked_at', 'is', null).execute();
-  if (groups.length === 0)
-    return [
-      note(
-        'Configuration',
-        `empty; "dragoman apply FILE" applies your configuration, ${demoAdvice(config, isEmbedded)}`,
-      ),
-    ];
-  const groupsWithout = (what: string, rows: readonly { group_id: string }[], advice: string): Finding[] =>
+  const advice = `"dragoman apply FILE" applies your configuration, ${demoAdvice(config, isEmbedded)}`;
+  if (groups.length === 0) return [note('Configuration', `empty; ${advice}`)];
+  const groupsWithout = (what: string, rows: readonly { group_id: string | null }[], advice: string): Finding[] =>
     groups
       .filter((group) => !rows.some((row) => row.group_id === group.id))
       .map((group) => note('Configuration', `group ${group.id} has no ${what}; ${advice}`));
+  const counts = `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`;
   return [
-    good(
-      'Configuration',
-      `${groups.length} groups, ${accounts.length} accounts, ${models.length} models, ${keys.length} keys`,
-    ),
-    ...groupsWithout('account', accounts, 'its keys get 503 until one is applied'),
+    good('Configuration', counts),
+    ...groupsWithout('account', served, 'its keys get 503 until one is applied'),
     ...groupsWithout('model', models, 'its keys get model_not_found until one is applied'),
-    ...(await setup.findUnpriced(db)).map(
-      (model): Finding => bad('Price', `model ${model} has none. ${setup.UNPRICED_ADVICE}`),
+    ...(await setup.findUnpriced(db)).map((id) => bad('Price', `model ${id} has none. ${setup.UNPRICED_ADVICE}`)),
+    ...(await setup.findWithoutOutput(db)).map((id) =>
+      bad('Price', `model ${id} has no output. ${setup.NO_OUTPUT_ADVICE}`),
     ),
-    ...(await setup.findWithoutOutput(db)).map(
-      (model): Finding => bad('Price', `model ${model} has no output. ${setup.NO_OUTPUT_ADVICE}`),
-    ),
-    ...(await setup.findIdleFallbacks(db, systemClock.now())).map((text): Finding => bad('Fallback', text)),
+    ...(await setup.findIdleFallbacks(db, systemClock.now())).map((text) => bad('Fallback', text)),
   ];
 }
 
@@ -263,24 +249,19 @@ async function checkVideo({ config, database: { db } }: AppContext): Promise<Fin
   const { rows: unpriced } = await sql<{ pattern: string; group_id: string }>`
     select m.pattern, m.group_id from models m join groups g on g.id = m.group_id
     where g.style = 'video' and (
-      select p.rates -> 'video' from prices p where p.model_id = m.id and p.valid_from <= now()
-      order by p.valid_from desc, p.id desc limit 1) is null
+      select p.rates ?| ${[...VIDEO_RATE_NAMES]} from prices p where p.model_id = m.id and p.valid_from <= now()
+      order by p.valid_from desc, p.id desc limit 1) is not true
     order by g.position, m.position`.execute(db);
-  const video = (text: string): Finding => note('Video', text);
-  return [
-    ...(silent.length === 0
-      ? []
-      : [
-          video(
-            `${url} is not a public HTTPS address, so providers cannot report tasks of ${silent.map(({ id }) => id).join(', ')}; an unknown submission is found by the provider's task list only. Set PUBLIC_URL`,
-          ),
-        ]),
-    ...unpriced.map(({ pattern, group_id }) =>
-      video(
-        `model ${pattern} of group ${group_id} has no video price; requests get model_not_allowed until one is applied`,
-      ),
+  const findings = unpriced.map(({ pattern, group_id: group }) =>
+    note(
+      'Video',
+      `model ${pattern} of group ${group} has no video price; requests get model_not_allowed until one is applied`,
     ),
-  ];
+  );
+  if (silent.length === 0) return findings;
+  const tasks = `so providers cannot report tasks of ${silent.map(({ id }) => id).join(', ')}`;
+  const advice = "an unknown submission is found by the provider's task list only. Set PUBLIC_URL";
+  return [note('Video', `${url} is not a public HTTPS address, ${tasks}; ${advice}`), ...findings];
 }
 
 /** Workers check every minute by default, so an older check means that none is running. */
@@ -294,17 +275,8 @@ async function checkAlarms({ database: { db } }: AppContext): Promise<Finding[]>
   const others = stored.filter(({ name }) => !found.some((alarm) => alarm.name === name));
   const alarms = [...found, ...others].filter(({ count }) => count > 0);
   const [last] = stored;
-  const isLate = last !== undefined && last.ageSeconds > LATE_CHECK_S;
-  return [
-    ...alarms.map(alarmFinding),
-    ...(alarms.length === 0 ? [good('Alarms', 'nothing needs an operator')] : []),
-    ...(isLate
-      ? [
-          note(
-            'Jobs',
-            `no jobs have run for ${Math.round(last.ageSeconds / 60)} minutes; start a server without --no-worker, or run "dragoman work"`,
-          ),
-        ]
-      : []),
-  ];
+  const findings = alarms.length === 0 ? [good('Alarms', 'nothing needs an operator')] : alarms.map(alarmFinding);
+  if (last === undefined || last.ageSeconds <= LATE_CHECK_S) return findings;
+  const silence = `no jobs have run for ${Math.round(last.ageSeconds / 60)} minutes`;
+  return [...findings, note('Jobs', `${silence}; start a server without --no-worker, or run "dragoman work"`)];
 }

@@ -68,7 +68,7 @@ function linesOf(plan: ShownExplanation): string[] {
   const { ways, left_out, way, error } = plan;
   const served = way === null ? `Refused: ${error?.status} ${error?.code}. ${error?.message}` : `Served by way ${way}.`;
   return [
-    `${plan.endpoint} of ${plan.key} (user ${plan.user}, group ${plan.group})${plan.minimal_body ? ', minimal body' : ''}`,
+    `${plan.endpoint} of ${plan.key} (user ${plan.user}, group ${plan.group}${plan.groups.length > 1 ? ` of ${plan.groups.join(', ')}` : ''})${plan.minimal_body ? ', minimal body' : ''}`,
     served,
     ...ways.flatMap((one, n) => ['', ...wayLines(one, n + 1)]),
     ...(left_out.length === 0 ? [] : ['', 'Left out']),

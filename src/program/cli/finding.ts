@@ -6,13 +6,15 @@ export interface Finding {
   readonly text: string;
 }
 
-/** What `about` is in this state. */
 const inState =
   (state: Finding['state']) =>
   (about: string, text: string): Finding => ({ about, state, text });
 export const good = inState('good');
 export const bad = inState('bad');
 export const note = inState('note');
+
+export const judged = (about: string, isBad: boolean, text: string, advice: string): Finding =>
+  isBad ? bad(about, text + advice) : good(about, text);
 
 export const firstLineOf = (error: unknown): string =>
   error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);

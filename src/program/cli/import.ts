@@ -1,4 +1,4 @@
-/** `dragoman import FILE`: restores an export into an empty database. */
+/** `dragoman import FILE`: restores an export into an empty database. `dragoman import SOURCE`: takes over another gateway. */
 import { createReadStream } from 'node:fs';
 import { createZstdDecompress } from 'node:zlib';
 import { Command } from 'commander';
@@ -7,6 +7,7 @@ import { readMasterKeys } from '../../platform/master-key.ts';
 import { BackupError, importFrames } from '../backup/index.ts';
 import { CliError, claimRole, type Store } from '../server/index.ts';
 import { withStore } from './context.ts';
+import { sourceCommand } from './import-source.ts';
 import { info } from './output.ts';
 
 /** Stands for stdin. */
@@ -16,7 +17,11 @@ export const importCommand = (): Command =>
   new Command('import')
     .description('restore an export into an empty database; the servers of the exported one must have stopped')
     .argument('<file>', 'of "dragoman export", or - for stdin')
-    .action((path: string) => withStore((store) => importFrom(store, path)));
+    .action((path: string) => withStore((store) => importFrom(store, path)))
+    .addCommand(sourceCommand('new-api', 'a SQLite file or a PostgreSQL address'))
+    .addCommand(sourceCommand('one-api', 'a SQLite file or a PostgreSQL address'))
+    .addCommand(sourceCommand('sub2api', 'a PostgreSQL address'))
+    .addCommand(sourceCommand('litellm', 'a PostgreSQL address, or its YAML file'));
 
 async function importFrom(store: Store, path: string): Promise<void> {
   const masterKeys = await readMasterKeys(store.config);

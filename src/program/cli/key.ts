@@ -9,13 +9,10 @@ import { CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 
-interface CreateOptions {
+interface CreateOptions extends Partial<Record<'expires' | 'models' | 'addresses', string>> {
   readonly user: string;
   readonly group: string;
   readonly name: string;
-  readonly expires?: string;
-  readonly models?: string;
-  readonly addresses?: string;
   readonly store: boolean;
 }
 

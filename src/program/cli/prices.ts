@@ -7,15 +7,10 @@ import { type AppContext, CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { confirm, info, print } from './output.ts';
 
-interface Options {
-  readonly group?: string;
-  readonly model?: string;
-  readonly provider?: string;
+interface Options
+  extends Partial<Record<'group' | 'model' | 'provider' | 'list', string>>,
+    Partial<Record<'dryRun' | 'yes' | 'force', boolean>> {
   readonly multiplier: string;
-  readonly list?: string;
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
-  readonly force?: boolean;
 }
 
 export const pricesCommand = (): Command =>

@@ -4,19 +4,9 @@ import type { Clock } from '../../core/index.ts';
 import { SPEND_SERVICES, SpendBook, type SpendEndNotice, type SpendQuestion } from '../../ledger/index.ts';
 import type { LinkService } from '../../platform/cluster/index.ts';
 import { MetricsBook } from '../../platform/web/index.ts';
-import {
-  ACCOUNT_SERVICES,
-  AccountBook,
-  type BorrowNotice,
-  LIMIT_SERVICES,
-  LimitBook,
-  type PermitNotice,
-  type TakeQuestion,
-  type TokenNotice,
-} from '../../providers/pool/index.ts';
+import * as pool from '../../providers/pool/index.ts';
 import { PRIMARY_SERVICES } from './worker-process.ts';
 
-/** The part of one worker process. */
 export interface SharedPart {
   readonly services: Readonly<Record<string, LinkService>>;
   /** `read` returns the metrics of the worker; it rejects while the worker cannot be asked. */
@@ -26,18 +16,18 @@ export interface SharedPart {
 }
 
 export class PrimaryState {
-  readonly #limits: LimitBook;
+  readonly #limits: pool.LimitBook;
   readonly #spending: SpendBook;
-  readonly #accounts: AccountBook;
+  readonly #accounts: pool.AccountBook;
   readonly #signIns: LocalSignInCounts;
   readonly #metrics = new MetricsBook();
   readonly #readers = new Map<number, () => Promise<string>>();
   #nextId = 1;
 
   constructor(clock: Clock) {
-    this.#limits = new LimitBook(clock);
+    this.#limits = new pool.LimitBook(clock);
     this.#spending = new SpendBook(clock);
-    this.#accounts = new AccountBook(clock);
+    this.#accounts = new pool.AccountBook(clock);
     this.#signIns = new LocalSignInCounts(clock);
   }
 
@@ -48,20 +38,20 @@ export class PrimaryState {
     const limits = this.#limits.openPage();
     const spending = this.#spending.openPage();
     const accounts = this.#accounts.openPage({
-      grant: (notice) => post(ACCOUNT_SERVICES.grant, notice),
-      recall: (account) => post(ACCOUNT_SERVICES.recall, account),
+      grant: (notice) => post(pool.ACCOUNT_SERVICES.grant, notice),
+      recall: (account) => post(pool.ACCOUNT_SERVICES.recall, account),
     });
     return {
       services: {
-        [LIMIT_SERVICES.take]: (question) => limits.take(question as TakeQuestion),
-        [LIMIT_SERVICES.release]: (slot) => limits.release(slot as number),
-        [LIMIT_SERVICES.count]: (notice) => limits.count(notice as TokenNotice),
+        [pool.LIMIT_SERVICES.take]: (question) => limits.take(question as pool.TakeQuestion),
+        [pool.LIMIT_SERVICES.release]: (slot) => limits.release(slot as number),
+        [pool.LIMIT_SERVICES.count]: (notice) => limits.count(notice as pool.TokenNotice),
         [SPEND_SERVICES.reserve]: (question) => spending.reserve(question as SpendQuestion),
         [SPEND_SERVICES.end]: (notice) => spending.end(notice as SpendEndNotice),
         [SIGN_IN_SERVICES.begin]: (attempt) => this.#signIns.begin(attempt as SignInAttempt),
         [SIGN_IN_SERVICES.succeed]: (attempt) => this.#signIns.succeed(attempt as SignInAttempt),
-        [ACCOUNT_SERVICES.borrow]: (notice) => accounts.borrow(notice as BorrowNotice),
-        [ACCOUNT_SERVICES.giveBack]: (notice) => accounts.giveBack(notice as PermitNotice),
+        [pool.ACCOUNT_SERVICES.borrow]: (notice) => accounts.borrow(notice as pool.BorrowNotice),
+        [pool.ACCOUNT_SERVICES.giveBack]: (notice) => accounts.giveBack(notice as pool.PermitNotice),
         [PRIMARY_SERVICES.allMetrics]: () => this.#allMetrics(),
         [PRIMARY_SERVICES.lastMetrics]: (text) => this.#keepLast(id, String(text)),
       },

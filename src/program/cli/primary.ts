@@ -1,21 +1,11 @@
-/**
- * The primary of `dragoman serve` with several workers: starts the database, migrates it, applies the configuration, starts the demo and
- * supervises the workers. Never serves a request. Reasons: docs/adr/0016-workers.md
- */
+/** The primary of `dragoman serve` with several workers: prepares the database and supervises. Never serves (docs/adr/0016-workers.md). */
 import { errorFields, type Log } from '../../core/index.ts';
 import { PRIMARY } from '../../platform/cluster/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
 import { MAX_EMBEDDED_WORKERS, words } from '../../rules/index.ts';
 import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../server/index.ts';
 import { ControlServer } from './control.ts';
-import {
-  announceFolder,
-  announceReady,
-  announceStop,
-  type FirstStart,
-  prepareStart,
-  type SetupSource,
-} from './first-start.ts';
+import * as firstStart from './first-start.ts';
 import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
 import { SharedPorts } from './shared-ports.ts';
@@ -30,7 +20,7 @@ export interface Readiness {
   notReady: () => Promise<string | undefined>;
 }
 
-export interface PrimaryTask extends SetupSource {
+export interface PrimaryTask extends firstStart.SetupSource {
   readonly workers: number;
   readonly stops: StopRequests;
   readonly log: Log;
@@ -53,7 +43,7 @@ export async function runPrimary(config: Config, task: PrimaryTask): Promise<voi
   try {
     const context = await openContext(config, { say: info, log, share: { worker: PRIMARY, workers } });
     try {
-      await announceFolder(context);
+      await firstStart.announceFolder(context);
       if (!stops.isRequested) await superviseUntilStop(context, { supervisor, ports }, task);
     } finally {
       await context.close();
@@ -77,11 +67,11 @@ async function superviseUntilStop(
   };
   void stops.again.then(end);
   const role = await claimRole(context);
-  const first: FirstStart = {};
+  const first: firstStart.FirstStart = {};
   let control: ControlServer | undefined;
   try {
     await supervisor.start();
-    await prepareStart(context, task, first);
+    await firstStart.prepareStart(context, task, first);
     await supervisor.open();
     stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
     const allowDrain = (settings: Config): void => {
@@ -90,8 +80,8 @@ async function superviseUntilStop(
     };
     allowDrain(config);
     control = await openControl(config, { supervisor, allowDrain, log });
-    await announceReady(context, publicUrlOf(config, ports.port), first);
-    announceStop(await stops.first, config);
+    await firstStart.announceReady(context, publicUrlOf(config, ports.port), first);
+    firstStart.announceStop(await stops.first, config);
     ports.close();
     if (!(await supervisor.stop())) process.exitCode = 1;
   } finally {

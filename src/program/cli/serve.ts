@@ -1,22 +1,11 @@
-/**
- * `dragoman serve`: the API and, without --no-worker, the background jobs. Runs until a signal. With one worker, this process does
- * everything; with several, it is their primary.
- */
+/** `dragoman serve`: the API and, without --no-worker, the jobs, until a signal. With several workers it is their primary. */
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { createLog, errorFields, type Log } from '../../core/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
 import { type AppContext, loadServer, openContext, openHealthPort } from '../server/index.ts';
 import { readSetup } from './config-file.ts';
-import {
-  announceFolder,
-  announceReady,
-  announceStart,
-  announceStop,
-  type FirstStart,
-  prepareStart,
-  type SetupSource,
-} from './first-start.ts';
+import * as firstStart from './first-start.ts';
 import { info } from './output.ts';
 import { stopAfterPanic } from './panic.ts';
 import { prettyStream } from './pretty-log.ts';
@@ -48,11 +37,11 @@ export const serveCommand = (): Command =>
       await openHealthPort(config, log, () => readiness.notReady());
       const task = { ...options, setup, stops: new StopRequests(), log, readiness };
       const workers = config.WORKERS ?? Math.min(MAX_DEFAULT_WORKERS, availableParallelism());
-      announceStart(config);
+      firstStart.announceStart(config);
       return (workers === 1 ? runAlone(config, task) : runPrimary(config, { ...task, workers })).finally(endSoon);
     });
 
-interface ServerTask extends Options, SetupSource {
+interface ServerTask extends Options, firstStart.SetupSource {
   readonly stops: StopRequests;
   readonly log: Log;
   readonly readiness: Readiness;
@@ -65,7 +54,7 @@ async function runAlone(config: Config, task: ServerTask): Promise<void> {
   const context = await openContext(config, { say: info, log });
   void stops.again.then(() => endAtOnce(context));
   try {
-    await announceFolder(context);
+    await firstStart.announceFolder(context);
     if (!stops.isRequested) await runServer(context, task);
   } finally {
     await context.close();
@@ -73,11 +62,14 @@ async function runAlone(config: Config, task: ServerTask): Promise<void> {
 }
 
 async function runServer(context: AppContext, task: ServerTask): Promise<void> {
-  const first: FirstStart = {};
+  const first: firstStart.FirstStart = {};
   const { stops } = task;
   try {
     const { serve } = await loadServer();
-    const running = await serve(context, { worker: task.worker, prepare: () => prepareStart(context, task, first) });
+    const running = await serve(context, {
+      worker: task.worker,
+      prepare: () => firstStart.prepareStart(context, task, first),
+    });
     task.readiness.notReady = running.notReady;
     stopAfterPanic({
       log: context.log,
@@ -85,8 +77,8 @@ async function runServer(context: AppContext, task: ServerTask): Promise<void> {
       endAtOnce: () => void endAtOnce(context),
     });
     stops.allowDrain(context.config);
-    await announceReady(context, running.url, first);
-    announceStop(await stops.first, context.config);
+    await firstStart.announceReady(context, running.url, first);
+    firstStart.announceStop(await stops.first, context.config);
     await running.stop().catch((error: unknown) => {
       context.log.error('server.stop_failed', errorFields(error));
       process.exitCode = 1;

@@ -1,7 +1,4 @@
-/**
- * The ports of a server with several workers. The primary claims them and keeps their sockets open, so that connections wait while a worker
- * is replaced, but takes no connection itself: all workers inherit the sockets, and the first that is free takes the next connection.
- */
+/** The ports of a server with several workers. The primary keeps their sockets open; workers inherit them and take connections. */
 import type { Config } from '../../platform/config.ts';
 import type { BoundPort, ListeningSocket } from '../../platform/http/index.ts';
 import { claimPort, type PortSockets } from '../server/index.ts';

@@ -1,7 +1,4 @@
-/**
- * Signals that end a command. The first one asks it to stop; a later one asks it to stop at once. From the constructor on, no signal
- * ends the process by itself, because the embedded PostgreSQL would be left running.
- */
+/** Signals that end a command: first a stop, later at once. None ends the process by itself, or PostgreSQL would be left running. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../platform/config.ts';
 import type { Store } from '../server/index.ts';

@@ -1,7 +1,7 @@
 /** `dragoman work`: the background jobs without the API, beside servers that run with --no-worker. */
 import { Command } from 'commander';
 import { loadConfig } from '../../platform/config.ts';
-import { runJobs } from '../jobs/index.ts';
+import { jobsFor, runJobs } from '../jobs/index.ts';
 import { type AppContext, loadServices, openContext } from '../server/index.ts';
 import { info } from './output.ts';
 import { endAtOnce, endSoon, StopRequests } from './stop-requests.ts';
@@ -26,7 +26,7 @@ export const workCommand = (): Command =>
 async function work(context: AppContext, stops: StopRequests): Promise<void> {
   const services = await (await loadServices()).openWorkerServices(context);
   try {
-    const jobs = runJobs({ ...context, ...services });
+    const jobs = runJobs({ ...context, ...services }, jobsFor({ ...context, ...services }));
     info('The jobs are running. Stop them with Ctrl-C.');
     // The timers of jobs do not keep the process alive.
     const keepAlive = setInterval(() => {}, KEEP_ALIVE_MS);

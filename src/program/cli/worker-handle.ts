@@ -37,7 +37,6 @@ export class NotReady extends Error {
 export class WorkerHandle {
   readonly worker: number;
   readonly forkedAt = systemClock.elapsed();
-  /** Resolves when the process has ended. */
   readonly ended: Promise<WorkerEnd>;
   readonly #process: ChildProcess;
   readonly #workers: number;

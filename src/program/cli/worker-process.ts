@@ -1,7 +1,4 @@
-/**
- * A worker of `dragoman serve`: serves requests on the ports of its primary, and does what the primary asks. Ignores signals, because a
- * terminal or a service manager sends them to the primary too. Ends at once when the primary is gone.
- */
+/** A worker of `dragoman serve`. Ignores signals, which the primary gets too. Ends at once when the primary is gone. */
 import { createLog, errorFields, sharedOutput, systemClock } from '../../core/index.ts';
 import { LINK_PROTOCOL, Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import { loadConfig } from '../../platform/config.ts';
@@ -21,10 +18,7 @@ export const WORKER_SERVICES = {
   notReady: 'notReady',
 } as const;
 /** What a worker asks of the primary, beside the limits. */
-export const PRIMARY_SERVICES = {
-  allMetrics: 'metrics.all',
-  lastMetrics: 'metrics.last',
-} as const;
+export const PRIMARY_SERVICES = { allMetrics: 'metrics.all', lastMetrics: 'metrics.last' } as const;
 
 export interface StartQuestion extends WorkerShare {
   readonly protocol: number;

@@ -1,10 +1,13 @@
-import { type JobServices, jobsFor } from './jobs.ts';
+import type { Job } from '../../platform/db/index.ts';
+import type { JobServices } from './jobs.ts';
 import { type RunningJobs, startJobs } from './runner.ts';
 import { WorkGate } from './work-gate.ts';
 
-export function runJobs(services: JobServices): RunningJobs {
+export function runJobs(
+  services: Pick<JobServices, 'database' | 'watch' | 'clock' | 'log'>,
+  jobs: readonly Job[],
+): RunningJobs {
   const { database, watch } = services;
-  const jobs = jobsFor(services);
   const kinds = [...new Set(jobs.flatMap(({ needs }) => needs ?? []))];
   const gate = new WorkGate({ ...services, db: database.db, kinds });
   watch.onWork((name) => gate.announce(name));
@@ -16,5 +19,6 @@ export function runJobs(services: JobServices): RunningJobs {
     },
   };
 }
+export { jobsFor } from './jobs.ts';
 export { reseal } from './reseal.ts';
 export type { RunningJobs };

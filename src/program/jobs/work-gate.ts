@@ -4,14 +4,25 @@
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
-import { type Db, LOOK_MS, type OpenWork, type Prepared, prepare } from '../../platform/db/index.ts';
+import {
+  type Db,
+  LOOK_MS,
+  type OpenWork,
+  type Prepared,
+  prepare,
+  type RevisionWatch,
+} from '../../platform/db/index.ts';
 
 export interface WorkGateOptions {
   readonly db: Db;
   readonly kinds: readonly OpenWork[];
   readonly clock: Clock;
   readonly log: Log;
+  /** Asks the database without a connection of the pool. */
+  readonly watch?: Pick<RevisionWatch, 'read'>;
 }
+
+type Found = Readonly<Record<string, boolean>>;
 
 /** The gate stays open for so long after an announcement: a session does not announce again for a second, and its transaction takes time. */
 const ANNOUNCED_MS = 5_000;
@@ -21,7 +32,7 @@ const FOUND_MS = 3 * LOOK_MS;
 export class WorkGate {
   readonly #options: WorkGateOptions;
   readonly #doors: ReadonlyMap<string, Door>;
-  readonly #findWork: Prepared<Readonly<Record<string, boolean>>>;
+  readonly #findWork: Prepared<Found>;
   readonly #repetition: Repetition;
 
   /** All gates are open until the first query has found nothing. */
@@ -51,8 +62,9 @@ export class WorkGate {
   }
 
   async look(): Promise<void> {
-    const { db, clock } = this.#options;
-    const [found = {}] = await this.#findWork(db, []);
+    const { db, clock, watch } = this.#options;
+    const { sql: text } = this.#findWork.query([]);
+    const [found = {}] = (await watch?.read<Found>('work_look', text)) ?? (await this.#findWork(db, []));
     const now = clock.elapsed();
     for (const [name, hasWork] of Object.entries(found))
       if (hasWork) this.#doors.get(name)?.open(now + FOUND_MS);
@@ -65,7 +77,7 @@ export class WorkGate {
 }
 
 /** Planning the conditions takes far longer than their answer. */
-function prepareLook({ db, kinds }: WorkGateOptions): Prepared<Readonly<Record<string, boolean>>> {
+function prepareLook({ db, kinds }: WorkGateOptions): Prepared<Found> {
   const columns = kinds.map(({ name, condition }) => sql`(${condition}) as ${sql.ref(name)}`);
   return prepare('work_look', sql`select ${sql.join(columns)}`.compile(db).sql);
 }

@@ -3,7 +3,7 @@ import { type Catalog, loadCatalog } from '../../catalog/index.ts';
 import { hmac, type Log } from '../../core/index.ts';
 import { type RevisionName, RevisionWatch } from '../../platform/db/index.ts';
 import { AccountShares, type HealthEvent, Pool } from '../../providers/pool/index.ts';
-import type { AppContext, Closer } from './context.ts';
+import type { AppContext, Scope } from './context.ts';
 import type { ClusterMember } from './ports.ts';
 
 export interface Accounts {
@@ -14,19 +14,17 @@ export interface Accounts {
 
 interface AccountOptions {
   readonly member?: ClusterMember | undefined;
-  /** A key or user changed. */
   readonly onKeyChange?: () => void;
   /** The health of accounts changed elsewhere, or says nothing about an account that has changed. */
   readonly onPoolChange?: () => void;
 }
 
 export async function openAccounts(
-  context: AppContext,
-  closers: Closer[],
+  scope: Scope,
   { member, onKeyChange = () => {}, onPoolChange = () => {} }: AccountOptions = {},
 ): Promise<Accounts> {
-  const { database, sealer, log, clock } = context;
-  const pool = createPool(context);
+  const { database, sealer, log, clock, closers } = scope;
+  const pool = createPool(scope);
   const shares = member && new AccountShares({ ...member, share: member, clock, pool });
   let catalog: Catalog;
   const load = async (): Promise<void> => {

@@ -1,7 +1,14 @@
 /** The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second one. */
 import { join } from 'node:path';
 import { SessionGuard } from '../../access/people/index.ts';
-import { Auth, createHandlers, type MetricsAccess, metricsHandler, renderError } from '../../api/caller/index.ts';
+import {
+  Auth,
+  createHandlers,
+  lineHost,
+  type MetricsAccess,
+  metricsHandler,
+  renderError,
+} from '../../api/caller/index.ts';
 import { keyFinder } from '../../api/console/index.ts';
 import { type Clock, fail, within } from '../../core/index.ts';
 import { createGateway, type Gateway } from '../../gateway/index.ts';
@@ -13,6 +20,7 @@ import { PublicFetcher } from '../../platform/outbound/index.ts';
 import {
   type AnyOperation,
   BodyBudget,
+  type Call,
   type Certificate,
   type CompletedCall,
   Cors,
@@ -29,7 +37,7 @@ import {
 } from '../../platform/web/index.ts';
 import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../../rules/index.ts';
 import type { Video } from '../../video/index.ts';
-import type { AppContext, Closer } from './context.ts';
+import type { AppContext, Scope } from './context.ts';
 import { opaqueSecrets } from './opaque-secrets.ts';
 import { createPeopleHandlers, type PeopleParts } from './people.ts';
 import type { ClusterMember } from './ports.ts';
@@ -54,36 +62,26 @@ export interface App {
   notReady(): Promise<string | undefined>;
 }
 
-export function createApp(context: AppContext, parts: AppParts, closers: Closer[]): App {
-  const { config, database, clock } = context;
+export function createApp(scope: Scope, parts: AppParts): App {
+  const { config, database, clock, closers } = scope;
   const share = parts.member ?? WHOLE_MACHINE;
   const failuresPerMinute = shareOf(config.AUTH_FAILURES_PER_MINUTE, share);
-  const guard = new SessionGuard({
-    db: database.forCalls,
-    clock,
-    publicUrl: parts.publicUrl,
-    failuresPerMinute,
-  });
-  const gateway = openGateway(context, parts);
-  const captures = new CaptureLog({ ...context, db: database.db, flushMs: config.USAGE_FLUSH_MS });
+  const guard = new SessionGuard({ db: database.forCalls, clock, publicUrl: parts.publicUrl, failuresPerMinute });
+  const gateway = openGateway(scope, parts);
+  const captures = new CaptureLog({ ...scope, db: database.db, flushMs: config.USAGE_FLUSH_MS });
   closers.push(() => captures.stop());
   const databaseProblem = databaseProblems(database.forCalls, clock);
   const notReady = async (): Promise<string | undefined> => (web.isEnding ? 'shutting down' : databaseProblem());
   const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute, captures };
-  const web: Web = createApiServer(
-    context,
-    parts,
-    {
-      ...callerHandlers(context, bound, { web: () => web, notReady }),
-      ...createPeopleHandlers(context, bound, closers),
-    },
-    closers,
-  );
+  const web: Web = createApiServer(scope, parts, {
+    ...callerHandlers(scope, bound, { web: () => web, notReady }),
+    ...createPeopleHandlers(scope, bound),
+  });
   return {
     gateway,
     web,
     notReady,
-    metricsWeb: config.METRICS_PORT === undefined ? undefined : createMetricsServer(context, parts),
+    metricsWeb: config.METRICS_PORT === undefined ? undefined : createMetricsServer(scope, parts),
   };
 }
 
@@ -99,6 +97,7 @@ function openGateway(context: AppContext, parts: AppParts): Gateway {
     mediaFetcher: new PublicFetcher({ allow: config.EGRESS_ALLOW, clock }),
     streamLimits: streamLimitsOf(config),
     storedDays: config.STORED_RESPONSES_DAYS,
+    fileDays: config.FILE_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
     keptPromptBytes: keptPromptBytes(config, parts.bodyBudget.maxBytes, member.workers),
@@ -114,10 +113,11 @@ function callerHandlers(
   parts: BoundParts,
   { web, notReady }: { readonly web: () => Web; readonly notReady: App['notReady'] },
 ): Record<Operation | OperatorOperation, Handler> {
-  const { guard, publicUrl } = parts;
-  return createHandlers({
+  const { guard, publicUrl, gateway } = parts;
+  const services = {
     ...parts,
     videoBodyLimit: bodyLimit(config, 'video'),
+    createsPerMinute: config.VIDEO_CREATES_PER_MINUTE,
     metrics: visibleMetrics(parts),
     metricsAccess: config.METRICS_PORT === undefined ? metricsAccess(config.METRICS_TOKEN) : 'elsewhere',
     clock,
@@ -130,9 +130,11 @@ function callerHandlers(
       capture: (call, key) => parts.captures.tap(call, key),
     }),
     webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
-    runCall: (call, handler) => web().run(call, handler),
+    runCall: (call: Call, handler: Handler) => web().run(call, handler),
     notReady,
-  });
+  };
+  gateway.batchWorker.start(lineHost(services));
+  return createHandlers(services);
 }
 
 /** Probes wait a few seconds for a response, and a silent database sends none. */
@@ -162,12 +164,8 @@ const visibleMetrics = ({ metrics, member }: AppParts): Metrics =>
 
 const metricsAccess = (token: string | undefined): MetricsAccess => (token === undefined ? 'open' : { token });
 
-function createApiServer(
-  { config, log, clock }: AppContext,
-  parts: AppParts,
-  handlers: Record<AnyOperation, Handler>,
-  closers: Closer[],
-): Web {
+function createApiServer(scope: Scope, parts: AppParts, handlers: Record<AnyOperation, Handler>): Web {
+  const { config, log, clock, closers } = scope;
   const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget: parts.bodyBudget }) : undefined;
   closers.push(async () => shedder?.stop());
   const trustedProxies = splitList(config.TRUST_PROXY);

@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { loadCatalog } from '../../catalog/index.ts';
 import {
   type Background,
+  ConversationStore,
   createBackground,
   type ExplainServices,
+  FileStore,
   type ProbeServices,
   ResponseStore,
 } from '../../gateway/index.ts';
@@ -16,7 +18,7 @@ import { readSharedState } from '../../providers/pool/index.ts';
 import { SPOOL_BYTES } from '../../rules/index.ts';
 import type { Video } from '../../video/index.ts';
 import { openAccounts } from './accounts.ts';
-import { type AppContext, type Closer, closeAll } from './context.ts';
+import { type AppContext, closeAll, type Scope } from './context.ts';
 import { opaqueSecrets } from './opaque-secrets.ts';
 import { createOidc } from './people.ts';
 import { publicUrlOf } from './ports.ts';
@@ -31,61 +33,62 @@ export interface WorkerServices {
   close(): Promise<void>;
 }
 
+const scopeOf = (context: AppContext): Scope => ({ ...context, closers: [] });
+
 /** The catalog is read again when the configuration changes. */
 export async function openWorkerServices(context: AppContext): Promise<WorkerServices> {
-  const closers: Closer[] = [];
-  const { catalog, pool, watch } = await openAccounts(context, closers);
-  const upstream = openUpstream(context, closers);
+  const scope = scopeOf(context);
+  const { catalog, pool, watch } = await openAccounts(scope);
+  const upstream = openUpstream(scope);
   const publicUrl = (): string => publicUrlOf(context.config, context.config.PORT);
-  const video = openVideo(
-    context,
-    { upstream, catalog, pool, threads: openThreads(context, closers) },
-    { publicUrl, closers },
-  );
+  const video = openVideo(scope, { upstream, catalog, pool, threads: openThreads(scope) }, publicUrl);
   const { db } = context.database;
   const store = new ResponseStore({ ...context, db, days: context.config.STORED_RESPONSES_DAYS });
   const background = createBackground({ ...context, db, upstream, catalog, store });
   const warnings = openWarnings(context, publicUrl);
-  return { video, background, warnings, watch, close: () => closeAll(closers) };
+  return { video, background, warnings, watch, close: () => closeAll(scope.closers) };
 }
 
 /** Opens what a test of accounts needs. */
 export async function openProbeServices(context: AppContext): Promise<ProbeServices & { close(): Promise<void> }> {
   const { clock, database, sealer, log } = context;
   const catalog = await loadCatalog(database.db, sealer, log);
-  const closers: Closer[] = [];
-  const upstream = openUpstream(context, closers);
-  return { clock, upstream, catalog: () => catalog, close: () => closeAll(closers) };
+  const scope = scopeOf(context);
+  const upstream = openUpstream(scope);
+  return { clock, upstream, catalog: () => catalog, close: () => closeAll(scope.closers) };
 }
 
 /** Opens what an explanation needs: the configuration, and the state of accounts that the servers share. Spend limits are known to servers only. */
 export async function openExplainServices(context: AppContext): Promise<ExplainServices & { close(): Promise<void> }> {
   const { clock, config, database, log, secrets } = context;
   const { db } = database;
-  const closers: Closer[] = [];
-  const { catalog, pool } = await openAccounts(context, closers);
+  const scope = scopeOf(context);
+  const { catalog, pool } = await openAccounts(scope);
   pool.adopt(await readSharedState(db));
   return {
-    ...{ catalog, clock, pool, threads: openThreads(context, closers) },
+    ...{ catalog, clock, pool, threads: openThreads(scope) },
     store: new ResponseStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
+    files: new FileStore({ ...context, db, days: config.FILE_DAYS }),
+    conversations: new ConversationStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
+    log,
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     bodyLimit: (limit) => bodyLimit(config, limit),
     ...opaqueSecrets(secrets.pepper),
     balance: (userId) => balanceReport(db, userId),
     checkSpend: () => {},
-    close: () => closeAll(closers),
+    close: () => closeAll(scope.closers),
   };
 }
 
 /** Asks the OpenID provider for its settings. Throws when sign-in with it cannot work; has no effect without one. */
 export async function tryOidc(context: AppContext): Promise<void> {
   const { config } = context;
-  const closers: Closer[] = [];
-  const upstream = openUpstream(context, closers);
+  const scope = scopeOf(context);
+  const upstream = openUpstream(scope);
   try {
     await createOidc(context, upstream, () => publicUrlOf(config, config.PORT))?.client.start();
   } finally {
-    await closeAll(closers);
+    await closeAll(scope.closers);
   }
 }
 

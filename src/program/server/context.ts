@@ -134,7 +134,12 @@ export async function claimRole({ isEmbedded, database, config }: Store): Promis
   return claim;
 }
 
-export type Closer = () => Promise<void>;
+type Closer = () => Promise<void>;
+
+/** A context and what was opened in it. */
+export interface Scope extends AppContext {
+  readonly closers: Closer[];
+}
 
 /** Closes in the opposite order of opening. One that fails must not leave the others open, which would keep the process alive. */
 export async function closeAll(closers: Closer[]): Promise<void> {

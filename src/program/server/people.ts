@@ -12,7 +12,7 @@ import type { Handler } from '../../platform/web/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import { type AdminOperation, type ConsoleOperation, PASSWORD_QUEUE } from '../../rules/index.ts';
 import type { Video } from '../../video/index.ts';
-import type { AppContext, Closer } from './context.ts';
+import type { AppContext, Scope } from './context.ts';
 import type { ClusterMember } from './ports.ts';
 import type { Services } from './services.ts';
 import { bodyLimit, consoleFolder } from './settings.ts';
@@ -32,11 +32,11 @@ export interface PeopleParts extends Pick<Services, 'health' | 'limiter' | 'upst
 }
 
 export function createPeopleHandlers(
-  context: AppContext,
+  scope: Scope,
   parts: PeopleParts,
-  closers: Closer[],
 ): Record<AdminOperation | ConsoleOperation, Handler> {
-  const { url } = context.database;
+  const { closers, database } = scope;
+  const { url } = database;
   const sizes = poolSizes(parts.share);
   // Pools of their own: a long report or a slow download must never keep a charge waiting for a connection.
   const reports = openDatabase(url, sizes.reports, { statementMs: REPORT_MS });
@@ -44,16 +44,13 @@ export function createPeopleHandlers(
   const ownReports = openDatabase(url, sizes.own);
   closers.push(() => ownReports.close());
   return {
-    ...adminHandlers(context, parts, reports.db),
-    ...consoleHandlers(context, parts, { db: reports.db, ownDb: ownReports.db }),
+    ...adminHandlers(scope, parts, reports.db),
+    ...consoleHandlers(scope, parts, { db: reports.db, ownDb: ownReports.db }),
   };
 }
 
-function adminHandlers(
-  { config, clock, sealer, secrets }: AppContext,
-  parts: PeopleParts,
-  db: Db,
-): Record<AdminOperation, Handler> {
+function adminHandlers(context: AppContext, parts: PeopleParts, db: Db): Record<AdminOperation, Handler> {
+  const { config, clock, sealer, secrets } = context;
   const { gateway, health, guard, failuresPerMinute } = parts;
   return createAdminHandlers({
     ...parts,

@@ -29,7 +29,6 @@ export interface ClaimedPorts extends Pick<ClusterMember, 'port' | 'sockets'> {
   release?(): void;
 }
 
-/** Claims the ports of this process. */
 export async function claimPorts(config: Config): Promise<ClaimedPorts> {
   const api = await claimPort('PORT', config);
   const metrics = config.METRICS_PORT === undefined ? undefined : await claimPort('METRICS_PORT', config);

@@ -11,7 +11,7 @@ import {
   type SpanRecorder,
 } from '../../observe/request-log/index.ts';
 import type { CompletedCall, Metrics } from '../../platform/web/index.ts';
-import type { AppContext, Closer } from './context.ts';
+import type { AppContext, Scope } from './context.ts';
 import { splitList } from './settings.ts';
 
 export interface CallRecorder {
@@ -21,15 +21,15 @@ export interface CallRecorder {
 }
 
 export async function openCallRecorder(
-  context: AppContext,
+  scope: Scope,
   { metrics, catalog }: { readonly metrics: Metrics; readonly catalog: () => Catalog },
-  closers: Closer[],
 ): Promise<CallRecorder> {
+  const { closers, clock } = scope;
   const requestMetrics = new RequestMetrics(metrics, catalog);
-  const requestLog = openRequestLog(context, requestMetrics);
+  const requestLog = openRequestLog(scope, requestMetrics);
   if (requestLog) closers.push(() => requestLog.stop());
-  const refusals = new Refusals(context.clock);
-  const spans = await openTraces(context, catalog);
+  const refusals = new Refusals(clock);
+  const spans = await openTraces(scope, catalog);
   if (spans) closers.push(() => spans.stop());
   return {
     record: (completed) => {
@@ -50,13 +50,11 @@ export async function openCallRecorder(
 }
 
 /** Undefined without days to keep it. */
-function openRequestLog(
-  { config, database: { db }, clock, log }: AppContext,
-  metrics: RequestMetrics,
-): RequestLog | undefined {
+function openRequestLog(context: AppContext, metrics: RequestMetrics): RequestLog | undefined {
+  const { config, database, clock, log } = context;
   if (config.REQUEST_LOG_DAYS === 0) return undefined;
   return new RequestLog({
-    writer: new RequestWriter({ db, log }),
+    writer: new RequestWriter({ db: database.db, log }),
     clock,
     log,
     flushMs: config.USAGE_FLUSH_MS,

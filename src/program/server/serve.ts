@@ -5,9 +5,9 @@ import { type Clock, errorFields, within } from '../../core/index.ts';
 import { SERVER_BOUNDS } from '../../platform/http/index.ts';
 import { Certificate, CertificateError } from '../../platform/web/index.ts';
 import type { Video } from '../../video/index.ts';
-import { runJobs } from '../jobs/index.ts';
+import { jobsFor, runJobs } from '../jobs/index.ts';
 import { type App, createApp } from './app.ts';
-import { type AppContext, CliError, type Closer, closeAll } from './context.ts';
+import { type AppContext, CliError, closeAll, type Scope } from './context.ts';
 import { registerMetrics } from './metrics.ts';
 import { type ClaimedPorts, type ClusterMember, claimPorts, openPort, type PortSockets, publicUrlOf } from './ports.ts';
 import { openCallRecorder } from './request-log.ts';
@@ -33,6 +33,8 @@ export interface Running {
 
 export interface ServeOptions {
   readonly worker: boolean;
+  /** Also sends requests of batches, as every server does but in tests. */
+  readonly sendsBatches?: boolean;
   /** The clock of the pauses between runs of a job. Tests pass a faster one. */
   readonly jobClock?: Clock;
   /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
@@ -44,54 +46,54 @@ export interface ServeOptions {
 }
 
 export async function serve(context: AppContext, options: ServeOptions): Promise<Running> {
-  const closers: Closer[] = [];
-  return start(context, options, closers).catch(async (error: unknown) => {
+  const scope: Scope = { ...context, closers: [] };
+  return start(scope, options).catch(async (error: unknown) => {
     // An open connection would keep the process alive after a failed start.
-    await closeAll(closers).catch((closing: unknown) => context.log.error('server.stop_failed', errorFields(closing)));
+    await closeAll(scope.closers).catch((closing: unknown) =>
+      context.log.error('server.stop_failed', errorFields(closing)),
+    );
     throw error;
   });
 }
 
-async function start(context: AppContext, options: ServeOptions, closers: Closer[]): Promise<Running> {
-  const { config, log } = context;
+async function start(scope: Scope, options: ServeOptions): Promise<Running> {
+  const { config, log, closers } = scope;
   const { member } = options;
-  const services = await openServices(context, member, closers);
+  const services = await openServices(scope, member);
   let url = publicUrlOf(config, config.PORT);
   const publicUrl = (): string => url;
-  const video = openVideo(context, services, { publicUrl, closers });
-  const warnings = openWarnings(context, publicUrl);
-  const recorder = await openCallRecorder(context, services, closers);
-  const app = createApp(
-    context,
-    {
-      ...services,
-      video,
-      warnings,
-      certificate: await openCertificate(context, closers),
-      onCompleted: (call) => recorder.record(call),
-      member,
-      publicUrl,
-    },
-    closers,
-  );
+  const video = openVideo(scope, services, publicUrl);
+  const warnings = openWarnings(scope, publicUrl);
+  const recorder = await openCallRecorder(scope, services);
+  const app = createApp(scope, {
+    ...services,
+    video,
+    warnings,
+    certificate: await openCertificate(scope),
+    onCompleted: (call) => recorder.record(call),
+    member,
+    publicUrl,
+  });
   registerMetrics(services.metrics, { ...services, gateway: app.gateway, droppedCalls: () => recorder.dropped });
   const ports: ClaimedPorts = member ?? (await claimPorts(config));
   url = publicUrlOf(config, ports.port);
   options.onOpen?.();
-  await prepare(context, options, services).catch((error: unknown) => {
+  await prepare(scope, options, services).catch((error: unknown) => {
     ports.release?.();
     throw error;
   });
   // Until it is ready it takes no connection: others can serve them, and a proxy tries another server when one is refused.
-  await openPorts(context, app, { sockets: ports.sockets, closers });
+  await openPorts(scope, app, ports.sockets);
   ports.unlock?.();
-  if (options.worker) {
-    const clock = options.jobClock ?? context.clock;
-    const jobs = runJobs({ ...context, clock, video, warnings, background: app.gateway, watch: services.watch });
+  const clock = options.jobClock ?? scope.clock;
+  const { watch } = services;
+  const ofWorker = options.worker ? jobsFor({ ...scope, clock, video, warnings, background: app.gateway, watch }) : [];
+  const all = options.sendsBatches === false ? ofWorker : [...ofWorker, app.gateway.batchWorker.job];
+  if (all.length > 0) {
+    const jobs = runJobs({ ...scope, clock, watch }, all);
     // A job may wait for a dependency for minutes. Another replica takes its work over.
-    closers.push(() =>
-      within(jobs.stop(), { clock: context.clock, ms: JOBS_MS, late: () => log.warn('jobs.abandoned') }),
-    );
+    const late = (): void => log.warn('jobs.abandoned');
+    closers.push(() => within(jobs.stop(), { clock: scope.clock, ms: JOBS_MS, late }));
   }
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port: ports.port });
@@ -101,15 +103,12 @@ async function start(context: AppContext, options: ServeOptions, closers: Closer
     refresh: () => services.watch.check(),
     metricsText: () => services.metrics.text(),
     notReady: () => app.notReady(),
-    stop: ({ isHandover } = { isHandover: false }) => stop(context, { ...app, video }, { isHandover, closers }),
+    stop: ({ isHandover } = { isHandover: false }) => stop(scope, { ...app, video }, isHandover),
   };
 }
 
-async function openPorts(
-  { config, log }: AppContext,
-  { gateway, web, metricsWeb }: App,
-  { sockets, closers }: { readonly sockets: PortSockets; readonly closers: Closer[] },
-): Promise<void> {
+async function openPorts(scope: Scope, { gateway, web, metricsWeb }: App, sockets: PortSockets): Promise<void> {
+  const { config, log, closers } = scope;
   // After `stop` nothing is left to drain. A start that fails later ends the calls that came meanwhile.
   closers.push(async () => {
     await web.drain(0);
@@ -136,11 +135,9 @@ async function prepare({ database, log }: AppContext, options: ServeOptions, { w
     for (const model of await findUnpriced(database.db)) log.warn('model.unpriced', { model });
 }
 
-async function stop(
-  { config, clock, log }: AppContext,
-  { gateway, web, video }: App & { readonly video: Video },
-  { isHandover, closers }: { readonly isHandover: boolean; readonly closers: Closer[] },
-): Promise<void> {
+async function stop(scope: Scope, app: App & { readonly video: Video }, isHandover: boolean): Promise<void> {
+  const { config, clock, log, closers } = scope;
+  const { gateway, web, video } = app;
   const isAnnounced = !isHandover && config.DRAIN_BEFORE_MS > 0;
   if (isAnnounced) {
     web.announceEnd();
@@ -157,7 +154,11 @@ async function stop(
   });
   video.watcher.end();
   const closed = web.drain(config.DRAIN_MS, { isHandover: isServedElsewhere });
-  await Promise.all([closed, gateway.drainBackground(config.DRAIN_MS, closed)]);
+  await Promise.all([
+    closed,
+    gateway.drainBackground(config.DRAIN_MS, closed),
+    gateway.batchWorker.stop(config.DRAIN_MS),
+  ]);
   await gateway.flush();
   await closeAll(closers);
   log.info('server.stopped');
@@ -165,10 +166,8 @@ async function stop(
 }
 
 /** The certificate of the server, read again when its files change; undefined without TLS. */
-async function openCertificate(
-  { config: { TLS_CERT, TLS_KEY }, clock, log }: AppContext,
-  closers: Closer[],
-): Promise<Certificate | undefined> {
+async function openCertificate({ config, clock, log, closers }: Scope): Promise<Certificate | undefined> {
+  const { TLS_CERT, TLS_KEY } = config;
   if (TLS_CERT === undefined || TLS_KEY === undefined) return undefined;
   try {
     const certificate = await Certificate.open({ files: { cert: TLS_CERT, key: TLS_KEY }, clock, log });

@@ -1,5 +1,6 @@
 /** What outlives a request: opened in the order in which one needs another, and closed in the opposite order. */
 import { KeyCache } from '../../access/keys/index.ts';
+import { FileStore } from '../../gateway/index.ts';
 import { Metering, type MeteringOptions } from '../../ledger/index.ts';
 import { createWarnings, type Warnings } from '../../observe/warnings/index.ts';
 import { WHOLE_MACHINE } from '../../platform/cluster/index.ts';
@@ -18,7 +19,7 @@ import { UpstreamClient } from '../../providers/upstream/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { createVideo, type Video } from '../../video/index.ts';
 import { type Accounts, openAccounts } from './accounts.ts';
-import { type AppContext, type Closer, claimRole } from './context.ts';
+import { type AppContext, claimRole, type Scope } from './context.ts';
 import { type AlarmWatch, watchAlarms } from './metrics.ts';
 import type { ClusterMember } from './ports.ts';
 import { bodyMemory, machineOf, mirrorOf, proxiesOf, streamLimitsOf } from './settings.ts';
@@ -35,35 +36,31 @@ export interface Services extends Accounts {
   readonly threads: ThreadPool;
 }
 
-export async function openServices(
-  context: AppContext,
-  member: ClusterMember | undefined,
-  closers: Closer[],
-): Promise<Services> {
-  const { config, database, clock, secrets } = context;
+export async function openServices(scope: Scope, member: ClusterMember | undefined): Promise<Services> {
+  const { config, database, clock, secrets, closers } = scope;
   // The primary has claimed it for its workers.
-  const role = member ? undefined : await claimRole(context);
+  const role = member ? undefined : await claimRole(scope);
   if (role) closers.push(() => role.release());
   const metrics = createMetrics();
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
   let health: SharedHealth | undefined;
-  const accounts = await openAccounts(context, closers, {
+  const accounts = await openAccounts(scope, {
     member,
     onKeyChange: () => keys.clear(),
     onPoolChange: () => health?.syncSoon(),
   });
   const workers = (member ?? WHOLE_MACHINE).workers;
-  const threads = openThreads(context, closers, workers);
+  const threads = openThreads(scope, workers);
   // No account needs more connections than clients may have.
-  const upstream = openUpstream(context, closers, config.MAX_CONNECTIONS);
-  const redis = await openRedis(context, metrics, closers);
+  const upstream = openUpstream(scope, config.MAX_CONNECTIONS);
+  const redis = await openRedis(scope, metrics);
   const costLimits = { workers, accounts: () => accounts.catalog().allAccounts() };
-  const metering = await openMetering(context, { redis, member, costLimits }, closers);
+  const metering = await openMetering(scope, { redis, member, costLimits });
   accounts.pool.usage.costsOf = (account, open) => metering.accountCosts.costsOf(account, open);
   if (redis) shareUsage(redis, accounts.pool.usage);
-  const alarms = await watchAlarms(context, accounts.watch);
+  const alarms = await watchAlarms(scope, accounts.watch);
   closers.push(() => alarms.stop());
-  const sharedHealth = await openHealth(context, { ...accounts, metering }, closers);
+  const sharedHealth = await openHealth(scope, { ...accounts, metering });
   health = sharedHealth;
   return {
     ...accounts,
@@ -73,24 +70,20 @@ export async function openServices(
     metering,
     alarms,
     threads,
-    limiter: createLimiter(context, { redis, member }),
+    limiter: createLimiter(scope, { redis, member }),
     health: sharedHealth,
     bodyBudget: BodyBudget.ofWorker(bodyMemory(config), workers, BODY_BYTES.video),
   };
 }
 
 /** For large bodies; they start with the first ones. `processes`: those that share the machine. */
-export function openThreads({ clock }: Pick<AppContext, 'clock'>, closers: Closer[], processes = 1): ThreadPool {
+export function openThreads({ clock, closers }: Scope, processes = 1): ThreadPool {
   const threads = new ThreadPool({ clock, threads: threadCount(processes) });
   closers.push(() => threads.close());
   return threads;
 }
 
-export function openUpstream(
-  { config, clock }: AppContext,
-  closers: Closer[],
-  connectionsPerOrigin?: number,
-): UpstreamClient {
+export function openUpstream({ config, clock, closers }: Scope, connectionsPerOrigin?: number): UpstreamClient {
   const upstream = new UpstreamClient(clock, {
     connectionsPerOrigin,
     proxies: proxiesOf(config),
@@ -101,13 +94,13 @@ export function openUpstream(
 }
 
 export function openVideo(
-  context: AppContext,
+  scope: Scope,
   services: Pick<Services, 'upstream' | 'catalog' | 'pool' | 'threads'>,
-  { publicUrl, closers }: { readonly publicUrl: () => string; readonly closers: Closer[] },
+  publicUrl: () => string,
 ): Video {
-  const { config, database, secrets } = context;
+  const { config, database, secrets, closers } = scope;
   const video = createVideo({
-    ...context,
+    ...scope,
     ...services,
     db: database.db,
     pepper: secrets.pepper,
@@ -116,6 +109,8 @@ export function openVideo(
     streamLimits: streamLimitsOf(config),
     mirror: mirrorOf(config),
     linkSeconds: config.RESULT_LINK_SECONDS,
+    files: new FileStore({ ...scope, db: database.db, days: config.FILE_DAYS }),
+    pollsPerSecond: config.VIDEO_POLLS_PER_SECOND,
   });
   closers.push(() => video.close());
   return video;
@@ -134,11 +129,8 @@ export const openWarnings = ({ config, ...context }: AppContext, publicUrl: () =
   });
 
 /** The server starts without Redis too: limits are then counted in this process until Redis is back. */
-async function openRedis(
-  { config: { REDIS_URL: url }, clock, log }: AppContext,
-  metrics: Metrics,
-  closers: Closer[],
-): Promise<Redis | undefined> {
+async function openRedis({ config, clock, log, closers }: Scope, metrics: Metrics): Promise<Redis | undefined> {
+  const url = config.REDIS_URL;
   if (url === undefined) return undefined;
   const onChange = (isUp: boolean): void => {
     metrics.limitsShared.value = isUp ? 1 : 0;
@@ -156,9 +148,8 @@ interface SharedCounts {
 }
 
 async function openMetering(
-  { config, database, clock, log }: AppContext,
+  { config, database, clock, log, closers }: Scope,
   { redis, member, costLimits }: SharedCounts & Pick<MeteringOptions, 'costLimits'>,
-  closers: Closer[],
 ): Promise<Metering> {
   const metering = await Metering.start({
     ...database,
@@ -181,9 +172,8 @@ function createLimiter({ clock, config }: AppContext, { redis, member }: SharedC
 }
 
 async function openHealth(
-  { database, clock, log }: AppContext,
+  { database, clock, log, closers }: Scope,
   { pool, catalog, metering }: Pick<Services, 'pool' | 'catalog' | 'metering'>,
-  closers: Closer[],
 ): Promise<SharedHealth> {
   const health = await SharedHealth.start({
     db: database.db,

@@ -48,7 +48,6 @@ export const machineOf = (config: Config): Machine => ({
   containerTokenFile: config.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE,
 });
 
-/** The operator's limit for the class, or the default. */
 export const bodyLimit = (config: Config, limit: BodyClass): number =>
   ({ text: config.BODY_LIMIT_TEXT, image: config.BODY_LIMIT_IMAGE, video: undefined, small: undefined })[limit] ??
   BODY_BYTES[limit];

@@ -1,2 +1,0 @@
-export { type DocumentOptions, openApi } from './document.ts';
-export { queryParameters } from './zod.ts';
