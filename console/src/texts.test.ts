@@ -4,19 +4,25 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { parseSync, Visitor } from 'vite';
 import { ACCOUNT_KIND_NAMES, accountKind, CLOUD_SETTINGS, type CloudSetting } from '../../src/rules/account-kinds.ts';
+import { operatorTexts } from './operator/texts.ts';
+import { warningTexts } from './parts/warning-texts.ts';
 import { pages, texts } from './texts.ts';
 import { playTexts } from './user/play/texts.ts';
-import { labels, pages as zhPages, playTexts as zhPlayTexts, texts as zhTexts } from './zh/texts.ts';
+import { actions } from './zh/audit.ts';
+import { settings } from './zh/settings.ts';
+import * as zh from './zh/texts.ts';
+
+const { labels } = zh;
 
 const sourceOf = (file: string) => ({ file, code: readFileSync(join(import.meta.dirname, file), 'utf8') });
 const SOURCES = globSync('**/*.{ts,tsx}', { cwd: import.meta.dirname })
-  .filter((file) => !/^(?:zh.|(?:user.play.)?texts\.ts|language\.ts)|\.test\.ts$/.test(file))
+  .filter((file) => !/^(?:zh.|language\.ts)|texts\.ts$|\.test\.ts$/.test(file))
   .map(sourceOf);
 
 /** A literal or the text of an element that is a sentence: a capital, several words, and a full stop. */
 const SENTENCE = /(?:['"`]|>\s*)([A-Z][a-z]+(?: [^'"`<>{}\n]+)+[.…])(?=['"`]|\s*<)/g;
 
-test('every sentence of the console is in texts.ts', () => {
+test('every sentence of the console is in a file of texts', () => {
   const found = SOURCES.flatMap(({ file, code }) => {
     const plain = code.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
     return [...plain.matchAll(SENTENCE)].map(([, text]) => `${file}: ${text}`);
@@ -101,7 +107,7 @@ test('every label of the console is in zh/labels.ts, and none is there for nothi
   assert.deepEqual(
     found.flatMap(({ file, bare }) => [...bare].map((text) => `${file}: ${text}`)),
     [],
-    'words outside of t() and texts.ts',
+    'words outside of t() and files of texts',
   );
   assert.deepEqual(
     found.flatMap(({ file, wanted }) =>
@@ -133,7 +139,20 @@ const shapeOf = (value: unknown, path = ''): string[] =>
 test('the Chinese texts have the members of the English ones, with the same parameters', () => {
   // The compiler sees what is missing, but not what is there for nothing, or is looked up by a code of the API.
   assert.deepEqual(
-    shapeOf({ pages: zhPages, texts: zhTexts, playTexts: zhPlayTexts }).toSorted(),
-    shapeOf({ pages, texts, playTexts }).toSorted(),
+    shapeOf({ ...zh, labels: {} }).toSorted(),
+    shapeOf({ pages, texts, operatorTexts, playTexts, warningTexts }).toSorted(),
   );
+});
+
+test('every setting and every action of the audit log has its Chinese words', () => {
+  assert.deepEqual(
+    Object.keys(settings),
+    [...sourceOf('../../docs/config.md').code.matchAll(/^\| `([A-Z][A-Z\d_]+)` \|/gm)].map(([, name]) => name),
+  );
+  const { code } = sourceOf('../../src/access/keys/audit.ts');
+  const [, type = ''] = /type AuditAction =(.*?);\n/s.exec(code) ?? [];
+  const known = [...type.matchAll(/(?:`(\w+\.)\$\{)?Words<'(.*?)'>/g)].flatMap(([, kind = '', names = '']) =>
+    names.split(' ').map((name) => kind + name),
+  );
+  assert.deepEqual(Object.keys(actions).toSorted(), known.toSorted());
 });

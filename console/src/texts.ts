@@ -1,8 +1,8 @@
 /**
- * Every sentence and title of the console in English; zh/texts.ts has the same in Chinese. A label that only names a field of
- * the API is next to that field, and is looked up in zh/labels.ts.
+ * Sentences and titles of the console in English; zh/texts.ts has the same in Chinese. Those of the pages of operators, of warnings and
+ * of the playground are in files of their own, which load with these pages. A label that only names a field of the API is next to that
+ * field, and is looked up in zh/labels.ts.
  */
-import type { WarningAudience, WarningScope } from '../../src/rules/warnings.ts';
 import { countText, plural } from './format/count.ts';
 import { chinese } from './language.ts';
 
@@ -112,6 +112,7 @@ const englishTexts = {
     atOnce: (count: number) => `${count} at once`,
     day: (amount: string) => `${amount} a day`,
     month: (amount: string) => `${amount} a month`,
+    total: (amount: string) => `${amount} in all`,
   },
   palette: {
     operator: 'A page, a name, or an id of a request or task',
@@ -154,6 +155,7 @@ const englishTexts = {
   explain: {
     lead: 'How the call would be served now. Nothing is sent, and nothing is charged.',
     served: (way: number) => `Way ${way} would serve the call.`,
+    ofGroups: (group: string, all: string) => `${group}, chosen by the model among ${all}`,
     refused: (error: string) => `The caller would get ${error}.`,
     things: 'the plan',
     minimal: 'a minimal one',
@@ -211,16 +213,6 @@ const englishTexts = {
   clearFilters: 'Clear filters',
   estimated: 'Estimated',
 
-  noDifference: 'No difference.',
-  audit: {
-    actors: { token: 'Admin token', cli: 'Command line', file: 'Configuration file' } as Readonly<
-      Record<string, string>
-    >,
-    someone: 'A person who was removed',
-    priceVersion: 'Price version',
-    modelOf: (model: string, group: string) => `${model} of ${group}`,
-  },
-
   form: {
     reason: 'For the audit log.',
     list: 'Separated by commas.',
@@ -231,33 +223,6 @@ const englishTexts = {
     noChanges: 'Nothing is changed yet.',
     nothing: 'none',
     changed: 'changed',
-  },
-  /** Confirmations. */
-  erase: {
-    things: 'the erasure',
-    lead: {
-      preview:
-        'Keys, sign-ins, names, addresses and content go. Entries of the ledger and sums of usage stay under the id. This cannot be undone.',
-      running: 'Access has ended. Open tasks end and are charged first; objects at providers are deleted.',
-      finished: 'Nothing that names a person is left. The ledger keeps its entries under the id.',
-    },
-    confirm: (user: string) => `Type ${user} to confirm.`,
-    begun: 'The erasure has begun.',
-    kinds: {
-      keys: 'keys',
-      people: 'people',
-      warnings: 'warnings',
-      destinations: 'destinations',
-      tasks: 'video tasks',
-      assets: 'assets',
-      asset_groups: 'asset groups',
-      authorizations: 'authorizations',
-      responses: 'stored responses',
-      captures: 'captured calls',
-      callbacks: 'callbacks',
-      calls: 'calls in the log',
-      holds: 'held amounts',
-    } as Readonly<Record<string, string>>,
   },
   done: {
     accountAdded: 'The account is added.',
@@ -327,74 +292,25 @@ const englishTexts = {
     action: 'Save and sign in',
     passwordHint: 'At least 12 characters.',
   },
-  account: {
-    test: 'Sends one tiny streamed request like real traffic. The operator pays for it.',
-    park: 'No new calls go to this account. Calls in flight end normally.',
-    modelsOut: (models: readonly string[]) =>
-      models.length === 1 ? `Not used for ${models[0]}` : `Not used for ${models.length} models`,
-    assets: (count: string) =>
-      `Private assets that live here: ${count}; calls that use them get asset_binding_unavailable until it is resumed.`,
-    drain: 'No new conversations go to this account. Work that is bound to it, such as video tasks, is finished first.',
-    resume: 'The account takes new calls at once, on every replica.',
-    add: 'The credential is encrypted before it is stored and is never shown again.',
-    edit: 'Only what you change is sent. A new address, proxy or credential ends the cooldowns of the account.',
-    keepCredential: 'Leave empty to keep the stored credential. It cannot be shown.',
-    converse: "Separated by commas: messages and count for Anthropic's own API, converse for all models of Bedrock.",
-    noCloud: 'None',
-    holds: (secret: string) => `Enter ${secret}.`,
-    noCredential: 'Enter "none" for a server that needs none.',
-    presetFlags: 'What this server accepts, unless the account or the model overrides it',
-    autoPreset: 'Detect from the host of the base URL',
-    proxy: 'A proxy URL, none, or environment. Leave empty to keep the current value.',
-    models: 'One line for each model that has another name at this account.',
-    badMap: (line: string) => `“${line}” is not a line such as gpt-5 = my-deployment.`,
-    capabilities: 'As JSON. They override the server and the model.',
-    strip: 'One cell per hour, UTC',
-    noResponse: 'No response',
-    noReason: 'the provider gave no reason',
-    works: (first: string, all: string) => `It works: first byte after ${first}, done after ${all}.`,
-    testModel: 'Empty: the first model of the group whose name is not a pattern.',
-    untested: 'Untested: no successful call in the last 24 hours, and no test.',
-    testOk: 'It worked',
-    testFailed: (words: string) => `It failed: ${words}`,
-    tryNow: 'A test that succeeds ends the cooldown.',
-    inputTokens: (count: string) => `${count} input tokens`,
-    hour: (calls: string, failed: number) => `${calls}, ${failed} failed by the provider`,
-    noCalls: 'no calls',
-  },
-  states: {
-    healthy: 'Healthy',
-    cooling: 'Cooling down',
-    full: 'Full',
-    limited: 'At its limit',
-    parked: 'Parked',
-    draining: 'Draining',
-    refused_credential: 'Credential refused',
-    refused_once: 'Refused once',
-    model_cooling: 'A model cools down',
-    test_failed: 'Test failed',
-    tested: 'Tested',
-    untested: 'Untested',
-  },
-  cooldowns: {
-    out: 'Out for',
-    in_use: 'In use, because others are out; ends in',
-    half_open: 'The next call decides',
-    avoided: 'Avoided for this model for',
-  },
   once: { done: 'Done', saved: 'I have saved it' },
   key: {
     shownOnce: 'The value is shown only now. Copy it to a safe place.',
     rotate: 'A new value replaces this one. The old value works until the overlap ends.',
     revoke: 'Calls with this key are refused at once, on every replica. This cannot be undone.',
     needs: (style: string) => `Needs a key of a ${style} group.`,
-    byOperator: 'Your operator creates keys for you.',
+    byOperator: 'Your operator creates keys for you; you may create none yourself.',
+    noneByOperator: 'You have no key yet, and calls need one. Only your operator creates keys for you: ask for one.',
+    mostReached: (count: number) =>
+      `You have all ${count} keys that you may create. Revoke one, or ask your operator for more.`,
+    makeFirst: 'Create a key first.',
     videoGroups: (names: string) => `Some of ${names}. Empty: all.`,
     models: 'Names or patterns, separated by commas. Empty: all.',
     addresses: 'IP addresses or networks. Empty: all.',
     autoCache:
       'Prompts of other dialects are cached at Anthropic: a long prompt costs a quarter more once, and a tenth after that.',
     oneGroup: 'Its requests go to the accounts of this group.',
+    groups: 'In order, its group among them: the first that has the model serves a request. Empty: its group alone.',
+    total: 'For the life of the key, with those that it replaces.',
     placeholder: '$DRAGOMAN_KEY',
   },
   capture: {
@@ -409,17 +325,6 @@ const englishTexts = {
     until: 'Bodies kept until',
     bytes: (count: string) => `${count} bytes`,
     base64: 'as Base64',
-  },
-  group: {
-    variant: 'Only for style video.',
-    multiplier: 'Factor on every price of the group.',
-    unknownMembers:
-      'Of requests that have a member which the gateway does not know: reserve the most that the model can cost, or refuse them.',
-    up: (up: number, all: number) => `${up} of ${all} up`,
-  },
-  credit: {
-    amount: 'Negative to adjust down.',
-    explain: 'The booking cannot be undone; a later adjustment corrects it. The same reference is booked only once.',
   },
   user: {
     used: 'Share of the limit',
@@ -477,86 +382,6 @@ const englishTexts = {
     above: (count: string) => `above ${count} tokens: `,
     importFrom: (group: string, source: string) => `of ${group}, from ${source}`,
   },
-  review: {
-    holds: 'Holds in review',
-    holdsLead: 'Video tasks that succeeded without usage or without a price. Decide with the bill of the provider.',
-    noHolds: 'Nothing to decide.',
-    submissions: 'Unknown submissions',
-    submissionsLead:
-      'The answer of the provider was lost, and several of its tasks may be the one that was created. Compare, then assign one or dismiss the task.',
-    noSubmissions: 'Nothing to decide.',
-    candidatesOf: 'Candidates of',
-    requested: 'Requested',
-    assignTask: 'The task becomes this one of the provider: it is followed to its end and charged.',
-    dismissTask: 'The provider has no task for it: it fails, and the hold is released.',
-    quarantine: 'Quarantined records',
-    quarantineLead: 'Usage that cannot be right was not charged. Charge it by hand or dismiss it.',
-    noQuarantine: 'Nothing to decide.',
-    settle: 'The user is charged for these tokens at the price in force; the rest of the hold is released.',
-    release: 'The hold is released and the user pays nothing.',
-    resolve: 'The user of the record is charged this amount.',
-    dismiss: 'The record is closed and the user pays nothing.',
-  },
-  callback: {
-    again: {
-      label: 'Redeliver',
-      title: 'Redeliver callback',
-      explain: 'The receiver gets the same id and body again.',
-    },
-    now: {
-      label: 'Deliver now',
-      title: 'Deliver callback now',
-      explain: 'The next attempt is made at once instead of at its time. The same id and body are sent, once.',
-    },
-    noAttempt: 'No attempt yet.',
-    testTitle: 'Send test callback',
-    testAction: 'Send test',
-    test: 'The callback URL of the task gets one signed test event, which receivers must not act on. It is not repeated.',
-    testDone: (host: string, outcome: string, time: string) => `${host} accepted the test event: ${outcome}, ${time}.`,
-    testFailed: (host: string, outcome: string) => `${host} did not accept the test event: ${outcome}.`,
-  },
-  character: {
-    publish: 'Callers see the character and can use it in video tasks.',
-    unpublish: 'Callers no longer see the character. Running tasks keep it.',
-    remove: 'Callers can no longer use the character. Tasks that use it keep their results.',
-    noPreview: 'No preview',
-    uploaded: 'Shown once published',
-    licence: 'For operators.',
-    unreadable: 'The file could not be read.',
-    picture: 'A PNG, JPEG or WebP file of at most 2 MB. It replaces the preview URL.',
-  },
-  people: {
-    user: 'Whose wallet and keys the person sees. Empty for an operator without one.',
-    invite:
-      'Returns a link that works once. Send it to the person. A user that does not exist is made with the credit and limits below.',
-    exists: (user: string) =>
-      `${user} exists already, so the credit and the limits would not be applied. Empty them here, and set them on the page of the user.`,
-    linkOnce: 'The link is shown only now. It works once.',
-    reset: 'The person gets a new link. The old password works until the link is used.',
-    disable: 'The person is signed out everywhere and cannot sign in.',
-    enable: 'The person can sign in again.',
-  },
-  ledger: {
-    ok: 'Every balance equals the sum of its entries.',
-    faults: (count: string) =>
-      `${count} differ from their entries. Back up the database and find the cause before you correct anything.`,
-    unchecked: 'The worker has not checked the ledger yet.',
-    checked: (age: string) => `Checked ${age} ago`,
-  },
-  overview: {
-    simulated: 'Simulated providers: no request leaves this machine.',
-    useReal: 'Use a real account',
-    costUnknown: (count: string) => `Cost unknown for ${count}`,
-    costGap: (count: string) =>
-      `The line of the cost has gaps: the models of ${count} have no cost. Set it on their pages.`,
-    attempts: 'By account and fault, including those where another account succeeded.',
-    noChart: 'No calls in this period.',
-    byDay: 'By UTC day, from the ledger',
-    utcDay: 'This UTC day',
-    utcDays: 'UTC days, with today',
-    byCallers: (count: number) => `${countText(count)} more by callers`,
-    noFaults: 'No attempt failed in this period.',
-  },
   needs: {
     title: (count: number) => (count === 1 ? 'One thing needs you' : `${count} things need you`),
     none: 'Nothing needs you.',
@@ -609,18 +434,6 @@ const englishTexts = {
       flusher_failing: { sentence: () => 'This server cannot store usage; it waits on disk.' },
     } as Readonly<Record<string, { sentence: (count: number) => string; action?: string }>>,
   },
-  setup: {
-    lead: 'Four steps from an empty gateway to the first call.',
-    account: 'Add an account',
-    test: 'Test it',
-    key: 'Create a key',
-    call: 'Copy a command',
-    waiting: 'Waiting for your call…',
-    answered: 'Response in',
-    accountDone: (count: string) => `${count} so far.`,
-    firstModel: 'Callers name it. Prices are US dollars per million tokens; a model without them is refused.',
-    keyUser: 'The user whose wallet pays. It is created if it does not exist.',
-  },
   task: {
     unknown: 'Submission unconfirmed; it is never sent twice.',
     review: 'The amount is held until an operator decides.',
@@ -629,64 +442,6 @@ const englishTexts = {
     held: 'held',
     done: (percent: number) => `${percent}% done`,
     inReview: 'in review',
-  },
-  warnings: {
-    tabs: { rules: 'Rules', destinations: 'Destinations', sent: 'Sent' },
-    kinds: {
-      balance: 'Balance is low',
-      spend: 'Spending is high',
-      limit: 'Near a spend limit',
-      account: 'Account cannot be used',
-      errors: 'Many calls fail',
-      margin: 'Margin is low',
-      alarm: 'Alarm is raised',
-    },
-    periods: { day: 'today', month: 'this month', last_hours: 'in the last 2 hours', last_day: 'in the last 24 hours' },
-    periodChoices: {
-      day: 'UTC day',
-      month: 'UTC month',
-      last_hours: 'Last 2 hours',
-      last_day: 'Last 24 hours',
-    },
-    states: {
-      out: 'Out of use',
-      parked: 'Parked',
-      draining: 'Draining',
-      cooling: 'Cooling down',
-      limited: 'At its limit',
-    },
-    each: (scope: string) => `each ${scope}`,
-    about: (kind: string) => `${kind}: `,
-    and: (part: string) => `, ${part}`,
-    allCalls: 'all calls',
-    scopes: {
-      operator: { all: 'All calls', user: 'Users', key: 'Keys', group: 'Groups', account: 'Accounts', alarm: 'Alarms' },
-      user: { all: 'All calls', user: 'All my keys together', key: 'Each of my keys, or one' },
-    } as Readonly<Record<WarningAudience, Partial<Record<WarningScope, string>>>>,
-    minCalls: 'Fewer calls say nothing.',
-    below: (threshold: string) => `below ${threshold}`,
-    above: (threshold: string) => `above ${threshold}`,
-    fromCalls: (count: string) => `from ${count} calls`,
-    states_hint: 'Cooling down is frequent and ends by itself.',
-    to: 'None chosen: all destinations.',
-    fine: 'Fine',
-    holds: (count: string) => `Holds for ${count}`,
-    paused: 'Paused',
-    noDestination: 'Notices are only listed here until you add a destination.',
-    remove: 'It is not checked any more. Notices that were sent stay in the list.',
-    destinationKinds: { webhook: 'Webhook', slack: 'Slack', teams: 'Teams', mail: 'Mail' },
-    url: 'It is encrypted before it is stored, and only its host is shown later.',
-    ownAddresses: 'Only people of your user can get mail. Separated by commas.',
-    noMail: 'Mail needs SMTP_URL on the server.',
-    quiet: 'Notices wait until the end of these hours.',
-    quietTimes: (from: string, to: string, zone: string) => `${from} to ${to}, ${zone}`,
-    quietPair: 'Enter both times of the quiet hours, or none.',
-    secretOnce: 'Verifies the signatures of notices. It is shown only now.',
-    removeDestination: 'Notices that wait for it are not sent.',
-    tested: (name: string, time: string) => `${name} accepted the test: ${time}.`,
-    testFailed: (name: string, why: string) => `${name} did not accept the test: ${why}.`,
-    deleted: 'Deleted destination',
-    noDelivery: 'No destination',
   },
   assetTabs: { assets: 'Assets', groups: 'Groups', authorizations: 'Authorizations' },
   help: {

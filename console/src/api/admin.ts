@@ -71,7 +71,7 @@ export const admin = {
   prices: listOf<ShownPrice>('/prices'),
   quote: (query: Query, signal?: AbortSignal) => get<ShownQuote>(at('/quote'), query, signal),
   explain: (query: Query, body?: object) =>
-    send<ShownExplanation>('POST', at('/explain'), { query, ...(body && { body }) }),
+    send<ShownExplanation>('POST', at('/explain'), { query, isRead: true, ...(body && { body }) }),
   importPrices: (body: Body, query: Query = {}) => send<PriceImport>('POST', at('/prices/import'), { body, query }),
   /** A document that names only what is new or changed leaves everything else as it is. */
   applyConfig: (document: Body, query: Query = {}) =>
@@ -92,6 +92,7 @@ export const admin = {
   users: listOf<ShownUser>('/users'),
   createUser: (body: Body) => send<ShownUser>('POST', at('/users'), { body }),
   changeUser: (id: string, body: Body) => send<ShownUser>('PATCH', at('/users/{}', id), { body }),
+  erasure: (id: string) => send<ShownErasure>('POST', at('/users/{}/erase', id), { body: {}, isRead: true }),
   eraseUser: (id: string, body: Body) => send<ShownErasure>('POST', at('/users/{}/erase', id), { body }),
   exportUser: (id: string) => at('/users/{}/export', id),
   balances: listOf<WalletReport>('/balances'),

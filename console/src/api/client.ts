@@ -35,6 +35,8 @@ interface RequestOptions {
   readonly query?: Query | undefined;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
+  /** A POST that only reads: it is no part of a form that is submitted meanwhile. */
+  readonly isRead?: boolean;
 }
 
 /** Lives in memory only: another tab reads its own from the session. */
@@ -51,13 +53,14 @@ export interface Submission {
 }
 let submission: Submission | undefined;
 
-/** A form is modal, or alone on its page: one is submitted at a time. */
+/** A form is modal, or alone on its page: one is submitted at a time, or another one within it to sign in again. */
 export async function during<T>(own: Submission, act: () => Promise<T>): Promise<T> {
+  const outer = submission;
   submission = own;
   try {
     return await act();
   } finally {
-    submission = undefined;
+    submission = outer;
   }
 }
 
@@ -98,12 +101,14 @@ export async function fetchAgain(url: string, init: () => RequestInit): Promise<
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 export async function send<T>(method: Method, path: string, options: RequestOptions = {}): Promise<T> {
-  const { query, body, signal } = options;
+  const { query, body, signal, isRead = false } = options;
+  // A repetition after signing in again has the key of its own form, not that of the form to sign in.
+  const own = isRead ? {} : submissionHeaders();
   const init = (): RequestInit => ({
     method,
     headers: {
       accept: 'application/json',
-      ...(method !== 'GET' && { ...csrfHeaders(), ...submissionHeaders() }),
+      ...(method !== 'GET' && { ...csrfHeaders(), ...own }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     credentials: 'same-origin',

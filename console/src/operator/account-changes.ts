@@ -1,9 +1,10 @@
 /** What the form of an account changes. The address is shown without secrets, so a field that was left as it is must not be sent. */
 import type { ShownAccount } from '../../../src/schemas/index.ts';
 import { texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-const LIMITS = ['rpm', 'tpm', 'cost_day', 'cost_month'] as const;
+const LIMITS = ['rpm', 'tpm', 'cost_day', 'cost_month', 'polls_per_second'] as const;
 
 export function changesOf(account: Partial<ShownAccount>, values: Values): Record<string, unknown> {
   // An emptied limit is removed.
@@ -51,7 +52,7 @@ function parseMap(text: unknown): Record<string, string> {
   return Object.fromEntries(
     lines.map((line) => {
       const [name = '', target = ''] = line.split('=', 2).map((part) => part.trim());
-      if (name === '' || target === '') throw new Error(texts.account.badMap(line));
+      if (name === '' || target === '') throw new Error(operatorTexts.account.badMap(line));
       return [name, target];
     }),
   );

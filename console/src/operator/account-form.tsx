@@ -19,6 +19,7 @@ import {
   storedCloudFields,
   withCloud,
 } from './cloud-fields.ts';
+import { operatorTexts } from './texts.ts';
 
 const BASE_URLS: Readonly<Record<GroupStyle, string>> = {
   responses: 'https://api.openai.com/v1',
@@ -103,7 +104,7 @@ export const NewAccountForm = ({ groups, done, cancel }: NewAccountProps) => {
         )}
       </div>
       {cloud !== 'none' && <Choice label="Sign-in" value={auth} options={auths} onChange={setAuth} />}
-      {isOther && <Json label={texts.account.presetFlags} value={server.flags} />}
+      {isOther && <Json label={operatorTexts.account.presetFlags} value={server.flags} />}
       <Form
         fields={[
           ...(known
@@ -148,7 +149,7 @@ const providerFields = (baseUrl: string | undefined, isOther: boolean): readonly
     label: 'Credential',
     kind: 'password',
     isRequired: true,
-    hint: isOther ? `${texts.account.add} ${texts.account.noCredential}` : texts.account.add,
+    hint: isOther ? `${operatorTexts.account.add} ${operatorTexts.account.noCredential}` : operatorTexts.account.add,
     autoComplete: 'off',
   },
 ];
@@ -166,6 +167,13 @@ const tuningFields = (account?: ShownAccount): readonly FieldSpec[] => [
     value: account?.cost_month ?? undefined,
     placeholder: '1000',
   },
+  {
+    name: 'polls_per_second',
+    label: 'Polls of video tasks a second',
+    kind: 'number',
+    value: account?.polls_per_second ?? undefined,
+    placeholder: '20',
+  },
 ];
 
 const featuresField = (value: readonly string[] | undefined, hint: string = texts.form.list): FieldSpec => ({
@@ -179,7 +187,7 @@ const featuresField = (value: readonly string[] | undefined, hint: string = text
 /** A cloud with several APIs for a style asks which one the account uses. */
 const apiFields = (kind: AccountKind, style: GroupStyle): readonly FieldSpec[] => {
   const features = apiFeatures(kind, style);
-  return features ? [featuresField(features, texts.account.converse)] : [];
+  return features ? [featuresField(features, operatorTexts.account.converse)] : [];
 };
 
 interface EditAccountProps {
@@ -192,7 +200,7 @@ export const EditAccount = ({ account, style, close }: EditAccountProps) => {
   return (
     <FormDialog
       title={`${t('Change')} ${account.id}`}
-      explain={texts.account.edit}
+      explain={operatorTexts.account.edit}
       close={close}
       action="Save account"
       original={account}
@@ -214,14 +222,24 @@ const accountFields = (
   account: ShownAccount,
   style: GroupStyle | undefined,
 ): readonly (FieldSpec | readonly FieldSpec[])[] => [
+  {
+    name: 'groups',
+    label: 'Groups',
+    kind: 'list',
+    isRequired: true,
+    value: account.groups,
+    hint: operatorTexts.account.groups,
+  },
   { name: 'base_url', label: 'Base URL', isRequired: true, value: account.base_url },
   ...(account.cloud
     ? storedCloudFields(account.cloud)
-    : [{ name: 'api_key', label: 'Credential', kind: 'password' as const, hint: texts.account.keepCredential }]),
+    : [
+        { name: 'api_key', label: 'Credential', kind: 'password' as const, hint: operatorTexts.account.keepCredential },
+      ]),
   tuningFields(account),
   [
     { name: 'cost_multiplier', label: 'Cost multiplier', value: account.cost_multiplier },
-    { name: 'proxy', label: 'Proxy', placeholder: account.proxy ?? 'environment', hint: texts.account.proxy },
+    { name: 'proxy', label: 'Proxy', placeholder: account.proxy ?? 'environment', hint: operatorTexts.account.proxy },
   ],
   ...(style === 'responses' ? [serverField(account)] : []),
   featuresField(account.features),
@@ -231,7 +249,7 @@ const accountFields = (
     kind: 'area',
     value: mapText(account.models),
     placeholder: 'gpt-5 = my-deployment',
-    hint: texts.account.models,
+    hint: operatorTexts.account.models,
   },
   {
     name: 'capabilities',
@@ -239,7 +257,7 @@ const accountFields = (
     kind: 'area',
     value: Object.keys(account.capabilities).length === 0 ? '' : JSON.stringify(account.capabilities, null, 1),
     placeholder: '{"urlMedia": false}',
-    hint: texts.account.capabilities,
+    hint: operatorTexts.account.capabilities,
   },
 ];
 
@@ -260,6 +278,6 @@ const serverField = ({ preset }: ShownAccount): FieldSpec => ({
   name: 'preset',
   label: 'Server',
   kind: 'choice',
-  options: [['auto', texts.account.autoPreset], ...SERVERS.map((one) => [one.preset, one.label] as const)],
+  options: [['auto', operatorTexts.account.autoPreset], ...SERVERS.map((one) => [one.preset, one.label] as const)],
   value: preset ?? 'auto',
 });

@@ -2,7 +2,7 @@
 import type { AccountStats, ShownAccount, AccountState as StateName } from '../../../src/schemas/index.ts';
 import { State, type Tone } from '../parts/state.tsx';
 import { Countdown } from '../parts/values.tsx';
-import { texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 export type Health = StateName | 'model_cooling' | 'untested' | 'tested' | 'test_failed' | 'refused_once';
 
@@ -54,7 +54,7 @@ export const AccountHealth = ({ account, stats }: AccountHealthProps) => {
   const health = healthOf(account, stats);
   return (
     <State tone={TONES[health]}>
-      {health === 'model_cooling' ? texts.account.modelsOut(outModels(account)) : texts.states[health]}{' '}
+      {health === 'model_cooling' ? operatorTexts.account.modelsOut(outModels(account)) : operatorTexts.states[health]}{' '}
       {(health === 'cooling' || health === 'limited') && account.until !== null && <Countdown until={account.until} />}
     </State>
   );

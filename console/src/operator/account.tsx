@@ -27,6 +27,7 @@ import { AccountHealth, healthOf, isBad, isSimulated, reasonOf } from './account
 import { useGroups } from './catalog.ts';
 import { cloudText } from './cloud-fields.ts';
 import { testAccount } from './test-account.ts';
+import { operatorTexts } from './texts.ts';
 
 export const AccountPage = () => {
   const { account: id = '' } = useParams({ strict: false });
@@ -70,7 +71,11 @@ const AccountActions = ({ account }: { readonly account: ShownAccount }) => {
             <FormDialog
               title={`${t(ACTIONS[action].label)} ${account.id}`}
               explain={
-                action === 'resume' ? texts.account.resume : <Consequences account={account.id} action={action} />
+                action === 'resume' ? (
+                  operatorTexts.account.resume
+                ) : (
+                  <Consequences account={account.id} action={action} />
+                )
               }
               close={close}
               action={ACTIONS[action].action}
@@ -96,8 +101,10 @@ const Consequences = ({ account, action }: { readonly account: string; readonly 
   const count = data?.count;
   return (
     <>
-      {texts.account[action]}{' '}
-      {count !== undefined && count !== 0 && texts.account.assets(count === null ? '10,000+' : countText(count))}
+      {operatorTexts.account[action]}{' '}
+      {count !== undefined &&
+        count !== 0 &&
+        operatorTexts.account.assets(count === null ? '10,000+' : countText(count))}
     </>
   );
 };
@@ -110,10 +117,10 @@ export const TestButton = ({ account }: { readonly account: Pick<ShownAccount, '
       {(close) => (
         <FormDialog
           title={`${t('Test')} ${account.id}`}
-          explain={texts.account.test}
+          explain={operatorTexts.account.test}
           close={close}
           action="Run test"
-          fields={[{ name: 'model', label: 'Model', hint: texts.account.testModel }]}
+          fields={[{ name: 'model', label: 'Model', hint: operatorTexts.account.testModel }]}
           submit={async (values) => {
             try {
               notify(await testAccount(account.id, values));
@@ -148,12 +155,12 @@ const AccountView = ({ account, stats: own }: AccountViewProps) => {
       <Why account={account} stats={own} />
       {own && <AccountTiles account={account} stats={own} />}
       {series.data && series.data.data.length > 0 && (
-        <Card title="Last 24 hours" lead={texts.account.strip}>
+        <Card title="Last 24 hours" lead={operatorTexts.account.strip}>
           <HealthStrip points={series.data.data} />
         </Card>
       )}
       {account.cooldowns.length > 0 && (
-        <Card title="Cooldowns" lead={texts.account.tryNow} actions={<TestButton account={account} />} isFlush>
+        <Card title="Cooldowns" lead={operatorTexts.account.tryNow} actions={<TestButton account={account} />} isFlush>
           <Table
             caption="Cooldowns"
             columns={COOLDOWN_COLUMNS}
@@ -195,8 +202,7 @@ const AccountView = ({ account, stats: own }: AccountViewProps) => {
       >
         <Facts
           rows={[
-            ['Group', account.group],
-            ['Simulated', isSimulated(account) ? texts.overview.simulated : undefined],
+            ['Simulated', isSimulated(account) ? operatorTexts.overview.simulated : undefined],
             ['Adapter', account.adapter === 'ark' ? undefined : account.adapter],
             ['Cloud', account.cloud ? cloudText(account.cloud) : undefined],
             ...accountFacts(account, style),
@@ -216,7 +222,7 @@ const Why = ({ account, stats }: AccountViewProps) => {
   const since = health === 'refused_once' ? stats?.last_fault?.at : (account.since ?? account.last_test?.at);
   return (
     <div className="notice" data-tone={isBad(health) ? 'bad' : 'warn'}>
-      <span>{health === 'untested' ? texts.account.untested : texts.states[health]}</span>
+      <span>{health === 'untested' ? operatorTexts.account.untested : operatorTexts.states[health]}</span>
       {since && (
         <span className="muted">
           {t('since')} <Time at={since} />
@@ -243,7 +249,7 @@ const AccountTiles = ({ account, stats }: { readonly account: ShownAccount; read
     <Tile
       label="Cache hits"
       value={stats.cache_hit_share === null ? '–' : shareText(stats.cache_hit_share, 1)}
-      note={texts.account.inputTokens(compactText(stats.tokens.input))}
+      note={operatorTexts.account.inputTokens(compactText(stats.tokens.input))}
     />
     <div className="tile">
       <span className="label">{t('Cost, 24 h')}</span>
@@ -264,7 +270,8 @@ const Tile = ({ label, value, note }: { readonly label: string; readonly value: 
 
 const LastTest = ({ test }: { readonly test: NonNullable<ShownAccount['last_test']> }) => (
   <span>
-    {test.ok ? texts.account.testOk : texts.account.testFailed(test.message ?? test.reason ?? '')} <Time at={test.at} />
+    {test.ok ? operatorTexts.account.testOk : operatorTexts.account.testFailed(test.message ?? test.reason ?? '')}{' '}
+    <Time at={test.at} />
   </span>
 );
 
@@ -276,27 +283,36 @@ const HealthStrip = ({ points }: { readonly points: readonly StatsPoint[] }) => 
   const byTime = new Map(points.map((point) => [new Date(point.time).getTime(), point]));
   const hours = Array.from({ length: 24 }, (_, n) => last - (23 - n) * 3_600_000);
   return (
-    <svg
-      className="strip"
-      viewBox={`0 0 ${24 * CELL} ${CELL}`}
-      preserveAspectRatio="none"
-      role="img"
-      aria-label={t('Success by hour')}
-    >
-      {hours.map((time, n) => {
-        const point = byTime.get(time);
-        return (
-          <rect key={time} className={toneOf(point)} x={n * CELL} y="0" width={CELL - 1} height={CELL}>
-            <title>
-              {absoluteTime(new Date(time).toISOString())}:{' '}
-              {point
-                ? texts.account.hour(texts.counts.calls(point.requests), point.errors.provider)
-                : texts.account.noCalls}
-            </title>
-          </rect>
-        );
-      })}
-    </svg>
+    <div>
+      <svg
+        className="strip"
+        viewBox={`0 0 ${24 * CELL} ${CELL}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={t('Success by hour')}
+      >
+        {hours.map((time, n) => {
+          const point = byTime.get(time);
+          return (
+            <rect key={time} className={toneOf(point)} x={n * CELL} y="0" width={CELL - 1} height={CELL}>
+              <title>
+                {absoluteTime(new Date(time).toISOString())}:{' '}
+                {point
+                  ? operatorTexts.account.hour(texts.counts.calls(point.requests), point.errors.provider)
+                  : operatorTexts.account.noCalls}
+              </title>
+            </rect>
+          );
+        })}
+      </svg>
+      <div className="strip-hours" aria-hidden="true">
+        {hours.map((time) => (
+          <span key={time}>
+            {new Date(time).getUTCHours() % 6 === 0 && absoluteTime(new Date(time).toISOString()).slice(11, 16)}
+          </span>
+        ))}
+      </div>
+    </div>
   );
 };
 
@@ -318,10 +334,10 @@ const COOLDOWN_COLUMNS = [
     head: 'State',
     cell: ({ state, until }: ShownCooldown) =>
       state === 'half_open' ? (
-        texts.cooldowns[state]
+        operatorTexts.cooldowns[state]
       ) : (
         <>
-          {texts.cooldowns[state]} <Countdown until={until} />
+          {operatorTexts.cooldowns[state]} <Countdown until={until} />
         </>
       ),
   },

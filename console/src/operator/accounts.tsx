@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<Row>[] = [
     kind: 'prose',
     phone: 'side',
   },
-  { head: 'Group', cell: ({ account }) => account.group },
+  { head: 'Group', cell: ({ account }) => account.groups.join(', ') },
   {
     head: 'Calls',
     cell: ({ stats }) => (stats ? countText(stats.requests) : '–'),
@@ -152,7 +152,7 @@ export const Accounts = () => {
             caption={pages.accounts.title}
             columns={COLUMNS}
             rows={data
-              .filter(({ group }) => search.group === undefined || group === search.group)
+              .filter(({ groups }) => search.group === undefined || groups.includes(search.group))
               .map((account) => ({ account, stats: stats.data?.get(account.id) }))}
             rowKey={({ account }) => account.id}
             open={({ account }) => paths.account(account.id)}

@@ -1,15 +1,25 @@
 /** A line of the audit log in words: what, on which page, by whom, and the fields that differ. */
 import type { ShownAuditLine } from '../../../src/schemas/index.ts';
+import { language } from '../language.ts';
 import type { Change } from '../parts/changes.tsx';
 import { paths } from '../paths.ts';
-import { texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-/** Actions and fields are words of the API: English in every language. */
-export const wordsOf = (name: string): string => sentence(name.replaceAll(/[._]+/g, ' '));
+/** Actions and fields are words of the API, in English; one without a translation stays as it is. */
+const chinese = language === 'zh' ? await import('../zh/audit.ts') : undefined;
+const plain = (name: string): string => sentence(name.replaceAll(/[._]+/g, ' '));
+export const actionText = (action: string): string => chinese?.actions[action] ?? plain(action);
+const fieldText = (name: string): string =>
+  chinese
+    ? name
+        .split(' ')
+        .map((word) => chinese.words[word] ?? word)
+        .join(' ')
+    : plain(name);
 
 export const actorText = ({ actor, actor_name }: Pick<ShownAuditLine, 'actor' | 'actor_name'>): string =>
-  actor_name ?? texts.audit.actors[actor] ?? texts.audit.someone;
+  actor_name ?? operatorTexts.audit.actors[actor] ?? operatorTexts.audit.someone;
 
 /** `model:openai/gpt-5` has a page; `config` has none. */
 export function subjectOf({ subject, before, after }: ShownAuditLine): {
@@ -21,7 +31,7 @@ export function subjectOf({ subject, before, after }: ShownAuditLine): {
   if (kind === 'model') {
     const slash = id.indexOf('/');
     const [group, model] = [id.slice(0, slash), id.slice(slash + 1)];
-    return { text: texts.audit.modelOf(model, group), path: paths.model(group, model) };
+    return { text: operatorTexts.audit.modelOf(model, group), path: paths.model(group, model) };
   }
   const name = kind === 'person' ? ((after ?? before)?.name as string | undefined) : undefined;
   return { text: (name ?? id) || kind, path: PAGES[kind]?.(id) };
@@ -61,13 +71,13 @@ export function changesOf({ action, before, after }: ShownAuditLine): Change[] {
 
 /** `prices input` is the rate that users pay; `price` is the number of the version. */
 const labelOf = (name: string): string =>
-  name === 'price' ? texts.audit.priceVersion : wordsOf(name.replace(/^prices /, 'price '));
+  name === 'price' ? operatorTexts.audit.priceVersion : fieldText(name.replace(/^prices /, 'price '));
 
 /** What was created, changed and removed; the objects that changed have lines of their own. */
 function appliedChanges({ changes }: Members): Change[] {
   const list = (Array.isArray(changes) ? changes : []) as readonly { readonly what: string; readonly object: string }[];
   return [...Map.groupBy(list, ({ what }) => what)].map(([what, ones]) => ({
-    label: sentence(what),
+    label: fieldText(what),
     before: undefined,
     after: ones.map(({ object }) => object).join('\n'),
   }));

@@ -9,8 +9,9 @@ import { FilteredList } from '../parts/list.tsx';
 import { Page } from '../parts/page.tsx';
 import type { Column } from '../parts/table.tsx';
 import { Time } from '../parts/values.tsx';
-import { pages, texts } from '../texts.ts';
-import { actorText, changesOf, subjectOf, wordsOf } from './audit-line.ts';
+import { pages } from '../texts.ts';
+import { actionText, actorText, changesOf, subjectOf } from './audit-line.ts';
+import { operatorTexts } from './texts.ts';
 
 const COLUMNS: readonly Column<ShownAuditLine>[] = [
   { head: 'What', cell: (line) => <What line={line} />, kind: 'prose', phone: 'title' },
@@ -31,7 +32,7 @@ const What = ({ line }: { readonly line: ShownAuditLine }) => {
   const { text, path } = subjectOf(line);
   return (
     <>
-      <strong>{wordsOf(line.action)}</strong>
+      <strong>{actionText(line.action)}</strong>
       <div className="break">{path === undefined ? text : <Link to={path}>{text}</Link>}</div>
     </>
   );
@@ -42,7 +43,7 @@ const MAX_FIELDS = 5;
 
 const Difference = ({ line }: { readonly line: ShownAuditLine }) => {
   const changes = changesOf(line);
-  if (changes.length === 0) return <span className="muted">{texts.noDifference}</span>;
+  if (changes.length === 0) return <span className="muted">{operatorTexts.noDifference}</span>;
   const isWhole = line.before === null || line.after === null;
   if (!isWhole && changes.length <= MAX_FIELDS) return <ChangeList changes={changes} />;
   return (
@@ -75,7 +76,7 @@ export const Audit = () => {
             label: 'By',
             options: [
               ...(people.data?.data ?? []).map(({ id, name }) => [`person:${id}`, name] as const),
-              ...Object.entries(texts.audit.actors),
+              ...Object.entries(operatorTexts.audit.actors),
             ],
           },
           { name: 'action', label: 'Action' },

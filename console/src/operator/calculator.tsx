@@ -1,7 +1,7 @@
 /** What a call of a model would be charged. The server computes it, by the code that charges calls. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { RATIOS, RESOLUTIONS } from '../../../src/rules/video/sizes.ts';
+import { RATIO_WORDS, RESOLUTION_WORDS } from '../../../src/rules/video/sizes.ts';
 import type { GroupStyle, ShownModel } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { t } from '../language.ts';
@@ -40,8 +40,8 @@ const TEXT_FIELDS: readonly QuoteField[] = [
 ];
 const VIDEO_FIELDS: readonly QuoteField[] = [
   { name: 'seconds', label: 'Seconds', value: '5' },
-  { name: 'resolution', label: 'Resolution', value: '720p', options: RESOLUTIONS },
-  { name: 'ratio', label: 'Ratio', value: '16:9', options: RATIOS },
+  { name: 'resolution', label: 'Resolution', value: '720p', options: ['', ...RESOLUTION_WORDS] },
+  { name: 'ratio', label: 'Ratio', value: '16:9', options: ['', ...RATIO_WORDS] },
 ];
 const USER: QuoteField = { name: 'user', label: 'For user', value: '' };
 

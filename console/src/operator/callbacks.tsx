@@ -18,6 +18,7 @@ import { notify } from '../parts/toast.tsx';
 import { Countdown, Id, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 const TONES: Readonly<Record<ShownCallback['state'], Tone>> = { pending: 'warn', delivered: 'ok', dead: 'bad' };
 
@@ -110,7 +111,7 @@ export const CallbackPage = () => {
                 columns={ATTEMPT_COLUMNS}
                 rows={callback.attempt_log ?? []}
                 rowKey={({ attempt }) => String(attempt)}
-                empty={texts.callback.noAttempt}
+                empty={operatorTexts.callback.noAttempt}
               />
             </Card>
             <Json label="Body" value={parsed(callback.body)} />
@@ -136,19 +137,19 @@ interface TestCallbackProps {
 
 /** The receiver gets a signed event that it must not act on; the outcome is shown at once. */
 export const TestCallback = ({ user, task }: TestCallbackProps) => (
-  <Opener label={texts.callback.testTitle}>
+  <Opener label={operatorTexts.callback.testTitle}>
     {(close) => (
       <FormDialog
-        title={texts.callback.testTitle}
-        explain={texts.callback.test}
+        title={operatorTexts.callback.testTitle}
+        explain={operatorTexts.callback.test}
         close={close}
-        action={texts.callback.testAction}
+        action={operatorTexts.callback.testAction}
         fields={[]}
         submit={async () => {
           const { host, delivered, status, error, duration_ms } = await admin.testCallback({ user, task });
           const outcome = String(status ?? error ?? '–');
-          if (!delivered) throw new Error(texts.callback.testFailed(host, outcome));
-          notify(texts.callback.testDone(host, outcome, durationText(duration_ms)));
+          if (!delivered) throw new Error(operatorTexts.callback.testFailed(host, outcome));
+          notify(operatorTexts.callback.testDone(host, outcome, durationText(duration_ms)));
         }}
       />
     )}
@@ -162,7 +163,7 @@ interface RedeliverProps {
 }
 
 const Redeliver = ({ id, isWaiting }: RedeliverProps) => {
-  const { label, title, explain } = texts.callback[isWaiting ? 'now' : 'again'];
+  const { label, title, explain } = operatorTexts.callback[isWaiting ? 'now' : 'again'];
   return (
     <Opener label={label} className="primary">
       {(close) => (

@@ -11,6 +11,7 @@ import type { Column } from '../parts/table.tsx';
 import { Id } from '../parts/values.tsx';
 import { pages, texts } from '../texts.ts';
 import { useGroupIds } from './catalog.ts';
+import { operatorTexts } from './texts.ts';
 
 const COLUMNS: readonly Column<ShownCharacter>[] = [
   { head: 'Preview', cell: (character) => <Preview character={character} /> },
@@ -31,12 +32,12 @@ const COLUMNS: readonly Column<ShownCharacter>[] = [
 /** The gateway serves an uploaded picture once its character is published. */
 const Preview = ({ character }: { readonly character: ShownCharacter }) => {
   const { public_id, preview_type, preview_url, published } = character;
-  if (preview_type && !published) return <span className="muted">{texts.character.uploaded}</span>;
+  if (preview_type && !published) return <span className="muted">{operatorTexts.character.uploaded}</span>;
   const source = preview_type ? `/public/characters/${public_id}/preview` : preview_url;
   return source ? (
     <img className="thumb" src={source} alt="" loading="lazy" referrerPolicy="no-referrer" />
   ) : (
-    <span className="muted">{texts.character.noPreview}</span>
+    <span className="muted">{operatorTexts.character.noPreview}</span>
   );
 };
 
@@ -60,7 +61,7 @@ export const Characters = () => {
                 { name: 'upstream_asset', label: 'Asset at the provider', isRequired: true },
                 { name: 'preview_url', label: 'Preview URL' },
                 { name: 'tags', label: 'Tags', kind: 'list' },
-                { name: 'licence', label: 'Licence', hint: texts.character.licence },
+                { name: 'licence', label: 'Licence', hint: operatorTexts.character.licence },
               ]}
               submit={(values) => admin.createCharacter(values)}
               refreshes={['characters']}
@@ -88,7 +89,7 @@ const Picture = ({ character }: { readonly character: ShownCharacter }) => (
     {(close) => (
       <FormDialog
         title={`${t('Picture of')} ${character.name}`}
-        explain={texts.character.picture}
+        explain={operatorTexts.character.picture}
         close={close}
         action="Upload picture"
         fields={[{ name: 'file', label: 'File', kind: 'file', isRequired: true }]}
@@ -105,7 +106,7 @@ const base64Of = (file: File): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.onload = () => resolve(String(reader.result).replace(/^data:[^,]*,/, ''));
-    reader.onerror = () => reject(new Error(texts.character.unreadable));
+    reader.onerror = () => reject(new Error(operatorTexts.character.unreadable));
     reader.readAsDataURL(file);
   });
 
@@ -118,7 +119,7 @@ const CharacterActions = ({ character }: { readonly character: ShownCharacter })
         {(close) => (
           <FormDialog
             title={`${t(verb)} ${character.name}`}
-            explain={published ? texts.character.unpublish : texts.character.publish}
+            explain={published ? operatorTexts.character.unpublish : operatorTexts.character.publish}
             close={close}
             action={published ? 'Unpublish character' : 'Publish character'}
             fields={[]}
@@ -132,7 +133,7 @@ const CharacterActions = ({ character }: { readonly character: ShownCharacter })
         {(close) => (
           <FormDialog
             title={`${t('Delete')} ${character.name}`}
-            explain={texts.character.remove}
+            explain={operatorTexts.character.remove}
             close={close}
             action="Delete character"
             isDanger

@@ -12,7 +12,7 @@ import {
 import type { GroupStyle, ShownAccount } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import type { FieldSpec, FormValues } from '../parts/form.tsx';
-import { texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 export type CloudChoice = AccountKind | 'none';
 const PREFIX = 'cloud.';
@@ -21,7 +21,7 @@ const PREFIX = 'cloud.';
 export const cloudChoices = (style: GroupStyle): readonly (readonly [CloudChoice, string])[] => {
   const kinds = ACCOUNT_KIND_NAMES.filter((kind) => accountKind(kind).styles.some((one) => one === style));
   if (kinds.length === 0) return [];
-  return [['none', texts.account.noCloud], ...kinds.map((kind) => [kind, accountKind(kind).label] as const)];
+  return [['none', operatorTexts.account.noCloud], ...kinds.map((kind) => [kind, accountKind(kind).label] as const)];
 };
 
 export const authChoices = (kind: AccountKind): readonly (readonly [string, string])[] =>
@@ -41,13 +41,13 @@ export const apiFeatures = (kind: AccountKind, style: GroupStyle): readonly stri
 export const newCloudFields = (kind: AccountKind, auth: string): readonly FieldSpec[] => [
   { name: 'base_url', label: 'Base URL', isRequired: true, value: accountKind(kind).baseUrl },
   ...settingFields(kind, auth),
-  ...secretField(kind, auth, texts.account.add),
+  ...secretField(kind, auth, operatorTexts.account.add),
 ];
 
 /** What an operator changes of a stored account. Other settings need the credential again. */
 export const storedCloudFields = (cloud: NonNullable<ShownAccount['cloud']>): readonly FieldSpec[] => [
   ...settingFields(cloud.kind, cloud.auth, cloud),
-  ...secretField(cloud.kind, cloud.auth, texts.account.keepCredential).map((field) => ({
+  ...secretField(cloud.kind, cloud.auth, operatorTexts.account.keepCredential).map((field) => ({
     ...field,
     isRequired: false,
   })),
@@ -83,7 +83,7 @@ function secretField(kind: AccountKind, auth: string, hint: string): readonly Fi
       label: 'Credential',
       kind: way.isDocument ? 'area' : 'password',
       isRequired: true,
-      hint: `${texts.account.holds(t(way.secret))} ${hint}`,
+      hint: `${operatorTexts.account.holds(t(way.secret))} ${hint}`,
       autoComplete: 'off',
     },
   ];

@@ -8,42 +8,47 @@ import { Dialog, Opener } from '../parts/dialog.tsx';
 import { Form } from '../parts/form.tsx';
 import { Facts, Load } from '../parts/page.tsx';
 import { Money, Time } from '../parts/values.tsx';
-import { texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 interface EraseProps {
   readonly user: string;
 }
 
-export const EraseUser = ({ user }: EraseProps) => (
-  <Opener label="Erase user" className="danger">
+export const EraseUser = ({ user, isErased }: EraseProps & { readonly isErased: boolean }) => (
+  <Opener label={isErased ? 'Erasure' : 'Erase user'} className={isErased ? '' : 'danger'}>
     {(close) => <Erasure user={user} close={close} />}
   </Opener>
 );
 
 const Erasure = ({ user, close }: EraseProps & { readonly close: () => void }) => {
-  const erasure = useQuery({ queryKey: ['erasures', user], queryFn: () => admin.eraseUser(user, {}) });
+  const erasure = useQuery({ queryKey: ['erasures', user], queryFn: () => admin.erasure(user) });
   const state = erasure.data?.state ?? 'preview';
   return (
     <Dialog
-      title={`${t('Erase user')} ${user}`}
-      lead={texts.erase.lead[state]}
+      title={`${state === 'preview' ? t('Erase user') : t('Erasure')} ${user}`}
+      lead={operatorTexts.erase.lead[state]}
       onClose={close}
       isRead={state !== 'preview'}
     >
-      <Load query={erasure} things={texts.erase.things} lines={6}>
+      <Load query={erasure} things={operatorTexts.erase.things} lines={6}>
         {(shown) => (
           <>
             <Counts erasure={shown} />
             {state === 'preview' && (
               <Form
                 fields={[
-                  { name: 'confirm', label: 'Id of the user', hint: texts.erase.confirm(user), isRequired: true },
+                  {
+                    name: 'confirm',
+                    label: 'Id of the user',
+                    hint: operatorTexts.erase.confirm(user),
+                    isRequired: true,
+                  },
                 ]}
                 action="Erase user"
                 isDanger
                 submit={(values) => admin.eraseUser(user, { ...values, dry_run: false })}
                 refreshes={['erasures', 'users', 'keys', 'people', 'balances']}
-                done={texts.erase.begun}
+                done={operatorTexts.erase.begun}
                 cancel={close}
               >
                 <a className="button" href={admin.exportUser(user)} download>
@@ -77,5 +82,5 @@ const Counts = ({ erasure }: { readonly erasure: ShownErasure }) => {
 const listOf = (counts: ShownErasure['erases']): string =>
   Object.entries(counts)
     .filter(([, count]) => count > 0)
-    .map(([kind, count]) => `${texts.erase.kinds[kind] ?? kind}: ${countText(count)}`)
+    .map(([kind, count]) => `${operatorTexts.erase.kinds[kind] ?? kind}: ${countText(count)}`)
     .join(' · ');

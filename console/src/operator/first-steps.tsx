@@ -19,6 +19,7 @@ import { isSimulated } from './account-state.tsx';
 import { useAccounts, useGroupIds, useGroups, useModels } from './catalog.ts';
 import { useGroupFacts } from './keys.tsx';
 import { testAccount } from './test-account.ts';
+import { operatorTexts } from './texts.ts';
 
 export const FirstSteps = () => {
   const accounts = useAccounts();
@@ -28,19 +29,19 @@ export const FirstSteps = () => {
   const [hasTested, setTested] = useState(false);
   const [made, setMade] = useState<KeyWithValue>();
   return (
-    <Page title={pages.setup.title} lead={texts.setup.lead}>
+    <Page title={pages.setup.title} lead={operatorTexts.setup.lead}>
       <Load query={groups} things={pages.setup.things}>
         {({ data }) => (
           <ol className="steps">
-            <Step number={1} title={texts.setup.account} isDone={account !== undefined} isWaiting={false}>
-              <p className="muted">{texts.setup.accountDone(realAccounts(accounts.data?.data ?? []))}</p>
+            <Step number={1} title={operatorTexts.setup.account} isDone={account !== undefined} isWaiting={false}>
+              <p className="muted">{operatorTexts.setup.accountDone(realAccounts(accounts.data?.data ?? []))}</p>
               {account === undefined ? (
                 <NewAccountForm groups={data.filter(({ style }) => style !== 'video')} done={setAccount} />
               ) : (
                 <p>{account}</p>
               )}
             </Step>
-            <Step number={2} title={texts.setup.test} isDone={hasTested} isWaiting={account === undefined}>
+            <Step number={2} title={operatorTexts.setup.test} isDone={hasTested} isWaiting={account === undefined}>
               {account !== undefined && (
                 <TestStep
                   account={account}
@@ -50,7 +51,12 @@ export const FirstSteps = () => {
                 />
               )}
             </Step>
-            <Step number={3} title={texts.setup.key} isDone={made !== undefined} isWaiting={account === undefined}>
+            <Step
+              number={3}
+              title={operatorTexts.setup.key}
+              isDone={made !== undefined}
+              isWaiting={account === undefined}
+            >
               {account !== undefined && !made && (
                 <KeyStep group={accounts.data?.data.find(({ id }) => id === account)?.group} done={setMade} />
               )}
@@ -61,7 +67,7 @@ export const FirstSteps = () => {
                 </>
               )}
             </Step>
-            <Step number={4} title={texts.setup.call} isDone={false} isWaiting={made === undefined}>
+            <Step number={4} title={operatorTexts.setup.call} isDone={false} isWaiting={made === undefined}>
               {made && <CallStep made={made} />}
             </Step>
           </ol>
@@ -108,19 +114,25 @@ const TestStep = ({ account, group, models, done }: TestStepProps) => {
   const [isAdding] = useState(() => !models.some((one) => one.group === group && (one.price !== null || one.free)));
   return (
     <>
-      <p className="muted">{texts.account.test}</p>
+      <p className="muted">{operatorTexts.account.test}</p>
       {result !== undefined && <State tone="ok">{result}</State>}
       <Form
         fields={
           isAdding
             ? [
-                { name: 'model', label: 'Model', isRequired: true, placeholder: 'gpt-5', hint: texts.setup.firstModel },
+                {
+                  name: 'model',
+                  label: 'Model',
+                  isRequired: true,
+                  placeholder: 'gpt-5',
+                  hint: operatorTexts.setup.firstModel,
+                },
                 [
                   { name: 'input', label: 'Price of input', isRequired: true, placeholder: '1.25' },
                   { name: 'output', label: 'Price of output', isRequired: true, placeholder: '10' },
                 ],
               ]
-            : [{ name: 'model', label: 'Model', hint: texts.account.testModel }]
+            : [{ name: 'model', label: 'Model', hint: operatorTexts.account.testModel }]
         }
         action="Run test"
         submit={async ({ model, input, output }) => {
@@ -147,7 +159,7 @@ const KeyStep = ({ group, done }: KeyStepProps) => {
   return (
     <Form
       fields={[
-        { name: 'user', label: 'User', isRequired: true, value: 'me', hint: texts.setup.keyUser },
+        { name: 'user', label: 'User', isRequired: true, value: 'me', hint: operatorTexts.setup.keyUser },
         { name: 'group', label: 'Group', kind: 'choice', options: groups, value: group, isRequired: true },
         { name: 'name', label: 'Name', isRequired: true, value: 'first' },
       ]}
@@ -185,11 +197,11 @@ const CallStep = ({ made }: { readonly made: KeyWithValue }) => {
       <ClientSnippets style={style} model={model} value={made.value} />
       <p role="status">
         {call === undefined ? (
-          <span className="muted">{texts.setup.waiting}</span>
+          <span className="muted">{operatorTexts.setup.waiting}</span>
         ) : (
           <Link to={paths.request(call.id)}>
             <State tone={call.status < 400 ? 'ok' : 'bad'}>
-              {texts.setup.answered} {durationText(call.total_ms)},{' '}
+              {operatorTexts.setup.answered} {durationText(call.total_ms)},{' '}
               {call.charge === null ? call.status : <Money amount={call.charge} />}
             </State>
           </Link>

@@ -12,12 +12,13 @@ import { Table } from '../parts/table.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { useAccounts, useGroups } from './catalog.ts';
+import { operatorTexts } from './texts.ts';
 
 export const Groups = () => {
   const groups = useGroups();
   const { data: accounts } = useAccounts(POLL_MS);
   const accountsOf = (group: ShownGroup): readonly ShownAccount[] =>
-    accounts?.data.filter((account) => account.group === group.id) ?? [];
+    accounts?.data.filter(({ groups }) => groups.includes(group.id)) ?? [];
   return (
     <Page title={pages.groups.title} lead={pages.groups.lead} actions={<GroupForm />}>
       <Load query={groups} things={pages.groups.things}>
@@ -70,7 +71,7 @@ const AccountsUp = ({
   const tone = up === 0 ? 'bad' : up < accounts.length ? 'warn' : 'ok';
   return (
     <Link to={paths.accounts} search={{ group: group.id } as never}>
-      <State tone={tone}>{up === 0 ? t('No usable account') : texts.group.up(up, accounts.length)}</State>
+      <State tone={tone}>{up === 0 ? t('No usable account') : operatorTexts.group.up(up, accounts.length)}</State>
     </Link>
   );
 };
@@ -99,7 +100,7 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
                     label: 'Variant',
                     kind: 'choice' as const,
                     options: [['', t('none')], 'A', 'EP', 'HC'] as const,
-                    hint: texts.group.variant,
+                    hint: operatorTexts.group.variant,
                   },
                 ]),
             { name: 'name', label: 'Name', value: group?.name },
@@ -108,7 +109,7 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
               label: 'Multiplier',
               value: group?.multiplier,
               placeholder: '1',
-              hint: texts.group.multiplier,
+              hint: operatorTexts.group.multiplier,
             },
             {
               name: 'unknown_members',
@@ -116,7 +117,7 @@ const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
               kind: 'choice' as const,
               value: group?.unknown_members,
               options: ['bound', 'reject'],
-              hint: texts.group.unknownMembers,
+              hint: operatorTexts.group.unknownMembers,
             },
           ]}
           original={group}

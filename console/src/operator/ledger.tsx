@@ -14,6 +14,7 @@ import { Margin, Money, useNow } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
 import { pages, texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 const DIMENSIONS = ['day', 'user', 'model', 'group', 'account', 'key', 'operation'] as const;
 type Dimension = (typeof DIMENSIONS)[number];
@@ -73,17 +74,17 @@ const csvOf = (by: string, period: Readonly<Record<string, string>>): string =>
 /** The worker compares every counter with the entries behind it; its last result is an alarm. */
 const Invariants = ({ alarms }: { readonly alarms: readonly ShownAlarm[] }) => {
   const faults = alarms.find(({ name }) => name === 'ledger_faults');
-  if (!faults) return <p className="muted">{texts.ledger.unchecked}</p>;
+  if (!faults) return <p className="muted">{operatorTexts.ledger.unchecked}</p>;
   const age = ageText(faults.checked_seconds_ago * 1000);
   return (
     <>
       <p>
         {faults.count === 0 ? (
-          <State tone="ok">{texts.ledger.ok}</State>
+          <State tone="ok">{operatorTexts.ledger.ok}</State>
         ) : (
-          <State tone="bad">{texts.ledger.faults(countText(faults.count))}</State>
+          <State tone="bad">{operatorTexts.ledger.faults(countText(faults.count))}</State>
         )}{' '}
-        <span className="muted">{texts.ledger.checked(age)}</span>
+        <span className="muted">{operatorTexts.ledger.checked(age)}</span>
       </p>
       {faults.count > 0 && <blockquote>{faults.detail}</blockquote>}
     </>
@@ -125,7 +126,7 @@ const columnsOf = (by: Dimension): readonly Column<OperatorUsage>[] => [
     cell: ({ cost, known_cost, unknown_cost_requests }) =>
       cost === null ? (
         <>
-          <span title={texts.overview.costUnknown(texts.counts.calls(unknown_cost_requests))}>≥</span>{' '}
+          <span title={operatorTexts.overview.costUnknown(texts.counts.calls(unknown_cost_requests))}>≥</span>{' '}
           <Money amount={known_cost} isRounded />
         </>
       ) : (

@@ -24,7 +24,9 @@ export const EditCapabilities = ({ model }: { readonly model: ShownModel }) => (
             value: Object.keys(model.capabilities).length === 0 ? '' : JSON.stringify(model.capabilities, null, 1),
             path: 'models[0].capabilities',
             hint: texts.model.capabilities,
-            placeholder: '{"imageQualities": ["low", "high", "max"]}',
+            placeholder: model.prices?.video
+              ? '{"extends": "seedance-2.5", "durations": {"min": 4, "max": 20}}'
+              : '{"imageQualities": ["low", "high", "max"]}',
           },
         ]}
         submit={({ capabilities }) =>

@@ -31,7 +31,7 @@ function rateColumn(
 const COLUMNS: readonly Column<ShownModel>[] = [
   { head: 'Model', cell: ({ id }) => <code>{id}</code>, phone: 'title' },
   { head: 'Group', cell: ({ group }) => group, phone: 'side' },
-  { head: 'Upstream', cell: ({ upstream }) => upstream ?? '', phone: 'hide' },
+  { head: 'Upstream', cell: ({ upstream }) => upstream ?? '', phone: 'hide', isExtra: true },
   rateColumn('Input', 'prices', 'input'),
   rateColumn('Cached', 'prices', 'cached_input', 'hide'),
   rateColumn('Output', 'prices', 'output'),

@@ -29,6 +29,7 @@ import { pages, texts } from '../texts.ts';
 import { AccountHealth, healthOf, healthRank, isSimulated } from './account-state.tsx';
 import { useAccountStats, useAccounts } from './catalog.ts';
 import { Needs } from './needs.tsx';
+import { operatorTexts } from './texts.ts';
 
 const RANGES = ['24h', '7d', '30d'] as const;
 /** Money is booked by UTC day. */
@@ -102,8 +103,8 @@ export const Overview = () => {
 
 const SimulatedBadge = () => (
   <span className="row">
-    <Badge tone="warn">{texts.overview.simulated}</Badge>
-    <Link to={paths.setup}>{texts.overview.useReal}</Link>
+    <Badge tone="warn">{operatorTexts.overview.simulated}</Badge>
+    <Link to={paths.setup}>{operatorTexts.overview.useReal}</Link>
   </span>
 );
 
@@ -127,7 +128,7 @@ const Charts = ({ stats, money }: ChartsProps) => (
       <Card title="Added by us">
         <Plotted stats={stats} series={addedSeries} format={milliseconds} title={t('Added by us')} />
       </Card>
-      <Card title="Waiting for failover">
+      <Card title="Waiting for failover" lead={operatorTexts.overview.failover}>
         <Plotted stats={stats} series={failoverSeries} format={milliseconds} title={t('Waiting for failover')} />
       </Card>
     </div>
@@ -138,9 +139,9 @@ const MoneyChart = ({ money }: { readonly money: OperatorUsagePage }) => {
   const { times, series } = useMemo(() => moneySeries(money), [money]);
   const { unknown_cost_requests: unknown } = money.total;
   return (
-    <Card title="Revenue and provider cost" lead={texts.overview.byDay}>
+    <Card title="Revenue and provider cost" lead={operatorTexts.overview.byDay}>
       <Chart title={t('Revenue and provider cost')} times={times} series={series} format={dollars} isGapTinted />
-      {unknown > 0 && <p className="muted small">{texts.overview.costGap(texts.counts.calls(unknown))}</p>}
+      {unknown > 0 && <p className="muted small">{operatorTexts.overview.costGap(texts.counts.calls(unknown))}</p>}
     </Card>
   );
 };
@@ -195,13 +196,13 @@ const Tiles = ({ total, money, days }: TilesProps) => {
         label="Errors"
         to={`${paths.requests}?error=provider`}
         value={shareText(errors, total.requests)}
-        note={texts.overview.byCallers(total.errors.caller)}
+        note={operatorTexts.overview.byCallers(total.errors.caller)}
       />
       <Tile
         label={isToday ? 'Revenue today' : 'Revenue'}
         to={ledger}
         value={<Money amount={money?.total.revenue} isRounded />}
-        note={isToday ? texts.overview.utcDay : texts.overview.utcDays}
+        note={isToday ? operatorTexts.overview.utcDay : operatorTexts.overview.utcDays}
       />
       <Tile
         label={isToday ? 'Margin today' : 'Margin'}
@@ -220,7 +221,9 @@ const Tiles = ({ total, money, days }: TilesProps) => {
 };
 
 const marginNote = ({ margin, revenue, unknown_cost_requests: unknown }: OperatorUsage): string =>
-  unknown > 0 ? texts.overview.costUnknown(texts.counts.calls(unknown)) : shareText(Number(margin), Number(revenue));
+  unknown > 0
+    ? operatorTexts.overview.costUnknown(texts.counts.calls(unknown))
+    : shareText(Number(margin), Number(revenue));
 
 /** Failed attempts by account and fault, also those that another account made good. */
 const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) => {
@@ -236,13 +239,13 @@ const FailedAttempts = ({ stats }: { readonly stats: readonly AccountStats[] }) 
     .toSorted((a, b) => b.count - a.count)
     .slice(0, 10);
   return (
-    <Card title="Failed attempts" lead={texts.overview.attempts} isFlush>
+    <Card title="Failed attempts" lead={operatorTexts.overview.attempts} isFlush>
       <Table
         caption="Failed attempts"
         rows={rows}
         rowKey={({ account, fault }) => `${account} ${fault}`}
         open={({ account }) => paths.account(account)}
-        empty={texts.overview.noFaults}
+        empty={operatorTexts.overview.noFaults}
         columns={[
           { head: 'Account', cell: ({ account }) => account, phone: 'title' },
           { head: 'Count', cell: ({ count }) => countText(count), kind: 'number', phone: 'side' },
@@ -283,7 +286,7 @@ const Plotted = ({ title, stats, series, format, isGapTinted = false }: PlottedP
     const points = filled(stats);
     return { times: points.map(({ time }) => time), series: series(points.map(({ point }) => point)) };
   }, [stats, series]);
-  if (stats.data.length === 0) return <p className="empty">{texts.overview.noChart}</p>;
+  if (stats.data.length === 0) return <p className="empty">{operatorTexts.overview.noChart}</p>;
   return <Chart title={title} times={shown.times} series={shown.series} format={format} isGapTinted={isGapTinted} />;
 };
 

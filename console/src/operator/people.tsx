@@ -13,6 +13,7 @@ import { Page } from '../parts/page.tsx';
 import { State, type Tone } from '../parts/state.tsx';
 import { Time } from '../parts/values.tsx';
 import { pages, texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 import { DEFAULT_KEYS } from './users.tsx';
 
 const TONES: Readonly<Record<ShownPerson['state'], Tone>> = { invited: 'warn', active: 'ok', disabled: 'muted' };
@@ -44,7 +45,7 @@ export const People = () => {
       {link && (
         <Once
           title={`${t('Link for')} ${link.email}`}
-          warning={texts.people.linkOnce}
+          warning={operatorTexts.people.linkOnce}
           value={link.link}
           close={() => setLink(undefined)}
         >
@@ -63,7 +64,7 @@ const Invite = ({ done }: { readonly done: (link: InvitedPerson) => void }) => {
       {(close) => (
         <FormDialog
           title="Invite person"
-          explain={texts.people.invite}
+          explain={operatorTexts.people.invite}
           close={close}
           action="Invite person"
           fields={[
@@ -103,7 +104,7 @@ async function userOf(user: unknown, settings: FormValues): Promise<object> {
   if (data.length === 0) return { new_user: { id: user, ...settings } };
   const { max_keys, ...entered } = settings;
   const isEntered = Object.keys(entered).length > 0 || max_keys !== DEFAULT_KEYS;
-  if (isEntered) throw new Error(texts.people.exists(String(user)));
+  if (isEntered) throw new Error(operatorTexts.people.exists(String(user)));
   return { user };
 }
 
@@ -133,7 +134,13 @@ const PersonActions = ({ person, showLink }: PersonActionsProps) => {
                 options: choices(['user', 'operator']),
                 value: person.role,
               },
-              { name: 'user', label: 'User', finder: finders.user, value: person.user, hint: texts.people.user },
+              {
+                name: 'user',
+                label: 'User',
+                finder: finders.user,
+                value: person.user,
+                hint: operatorTexts.people.user,
+              },
             ]}
             submit={(values) => admin.changePerson(person.id, values)}
             refreshes={['people']}
@@ -143,13 +150,13 @@ const PersonActions = ({ person, showLink }: PersonActionsProps) => {
       </Opener>
       <Confirmed
         label="New link"
-        explain={texts.people.reset}
+        explain={operatorTexts.people.reset}
         title={`${t('New link for')} ${person.name}`}
         act={async () => showLink(await admin.resetPerson(person.id))}
       />
       <Confirmed
         label={isDisabled ? 'Enable' : 'Disable'}
-        explain={isDisabled ? texts.people.enable : texts.people.disable}
+        explain={isDisabled ? operatorTexts.people.enable : operatorTexts.people.disable}
         title={`${t(isDisabled ? 'Enable' : 'Disable')} ${person.name}`}
         act={() => admin.changePerson(person.id, { disabled: !isDisabled })}
       />

@@ -13,6 +13,7 @@ import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { Decision, REASON } from './decision.tsx';
 import { Submissions } from './submissions.tsx';
+import { operatorTexts } from './texts.ts';
 
 /** Those that are decided make room for the next ones. */
 const SHOWN = 100;
@@ -34,7 +35,7 @@ export const ReviewPage = () => {
   return (
     <Page title={pages.review.title}>
       <div className="stack">
-        <Card title={texts.review.holds} lead={texts.review.holdsLead} isFlush>
+        <Card title={operatorTexts.review.holds} lead={operatorTexts.review.holdsLead} isFlush>
           <Load query={reviews} things={pages.review.things} lines={3}>
             {({ data, count }) => (
               <>
@@ -44,7 +45,7 @@ export const ReviewPage = () => {
             )}
           </Load>
         </Card>
-        <Card title={texts.review.submissions} lead={texts.review.submissionsLead} isFlush>
+        <Card title={operatorTexts.review.submissions} lead={operatorTexts.review.submissionsLead} isFlush>
           <Load query={submissions} things={pages.review.things} lines={3}>
             {({ data, count }) => (
               <>
@@ -54,7 +55,7 @@ export const ReviewPage = () => {
             )}
           </Load>
         </Card>
-        <Card title={texts.review.quarantine} lead={texts.review.quarantineLead} isFlush>
+        <Card title={operatorTexts.review.quarantine} lead={operatorTexts.review.quarantineLead} isFlush>
           <Load query={quarantine} things={pages.review.things} lines={3}>
             {({ data, count }) => (
               <>
@@ -71,10 +72,10 @@ export const ReviewPage = () => {
 
 const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
   <Table
-    caption={texts.review.holds}
+    caption={operatorTexts.review.holds}
     rows={rows}
     rowKey={({ task }) => task}
-    empty={texts.review.noHolds}
+    empty={operatorTexts.review.noHolds}
     columns={[
       { head: 'Task', cell: ({ task }) => <Id id={task} to={paths.task(task)} canCopy={false} />, phone: 'title' },
       { head: 'User', cell: ({ user }) => <Link to={paths.user(user)}>{user}</Link> },
@@ -106,7 +107,7 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
           <span className="row">
             <Decision
               label="Settle"
-              explain={texts.review.settle}
+              explain={operatorTexts.review.settle}
               subject={task}
               fields={[
                 { name: 'tokens', label: 'Tokens on the bill', kind: 'number', isRequired: true, value: tokens },
@@ -116,7 +117,7 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
             />
             <Decision
               label="Release"
-              explain={texts.review.release}
+              explain={operatorTexts.review.release}
               subject={task}
               fields={[REASON]}
               decide={(values) => admin.releaseReview(task, values)}
@@ -130,10 +131,10 @@ const Holds = ({ rows }: { readonly rows: readonly Review[] }) => (
 
 const Records = ({ rows }: { readonly rows: readonly QuarantinedRecord[] }) => (
   <Table
-    caption={texts.review.quarantine}
+    caption={operatorTexts.review.quarantine}
     rows={rows}
     rowKey={({ id }) => id}
-    empty={texts.review.noQuarantine}
+    empty={operatorTexts.review.noQuarantine}
     columns={[
       { head: 'Record', cell: ({ id }) => <Id id={id} />, phone: 'title' },
       { head: 'Fault', cell: ({ fault }) => fault },
@@ -152,14 +153,14 @@ const Records = ({ rows }: { readonly rows: readonly QuarantinedRecord[] }) => (
           <span className="row">
             <Decision
               label="Charge"
-              explain={texts.review.resolve}
+              explain={operatorTexts.review.resolve}
               subject={id}
               fields={[{ name: 'amount', label: 'Amount in dollars', isRequired: true, placeholder: '0.012' }, REASON]}
               decide={(values) => admin.resolveRecord(id, values)}
             />
             <Decision
               label="Dismiss"
-              explain={texts.review.dismiss}
+              explain={operatorTexts.review.dismiss}
               subject={id}
               fields={[REASON]}
               decide={(values) => admin.dismissRecord(id, values)}

@@ -2,11 +2,14 @@
 import { useQuery } from '@tanstack/react-query';
 import type { SettingReport } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
-import { t } from '../language.ts';
+import { language, t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';
 import { Badge } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { pages } from '../texts.ts';
+
+/** By name, where the language is another one than that of the API. */
+const meanings = language === 'zh' ? (await import('../zh/settings.ts')).settings : {};
 
 const COLUMNS: readonly Column<SettingReport>[] = [
   { head: 'Setting', cell: ({ name }) => <code>{name}</code>, phone: 'title' },
@@ -16,7 +19,11 @@ const COLUMNS: readonly Column<SettingReport>[] = [
     cell: ({ source }) => (source === 'environment' ? <Badge tone="held">{t('environment')}</Badge> : t('default')),
     phone: 'side',
   },
-  { head: 'Meaning', cell: ({ about }) => <span className="muted">{about}</span>, kind: 'prose' },
+  {
+    head: 'Meaning',
+    cell: ({ name, about }) => <span className="muted">{meanings[name] ?? about}</span>,
+    kind: 'prose',
+  },
 ];
 
 const Value = ({ setting: { value, secret } }: { readonly setting: SettingReport }) => {

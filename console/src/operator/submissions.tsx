@@ -7,12 +7,12 @@ import { Badge } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
 import { Id, Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
-import { texts } from '../texts.ts';
 import { Decision, REASON } from './decision.tsx';
+import { operatorTexts } from './texts.ts';
 
 export const Submissions = ({ rows }: { readonly rows: readonly OpenSubmission[] }) =>
   rows.length === 0 ? (
-    <div className="empty">{texts.review.noSubmissions}</div>
+    <div className="empty">{operatorTexts.review.noSubmissions}</div>
   ) : (
     rows.map((row) => <Submission key={row.task} submission={row} />)
   );
@@ -24,7 +24,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
   const names = SHOWN.filter((name) => name in parameters || valuesOf(candidates, name).size > 1);
   return (
     <Table
-      caption={`${texts.review.candidatesOf} ${task}`}
+      caption={`${operatorTexts.review.candidatesOf} ${task}`}
       rows={[requested, ...candidates]}
       rowKey={({ upstream_task }) => `${task} ${upstream_task}`}
       empty=""
@@ -41,7 +41,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
           </span>
           <Decision
             label="Dismiss"
-            explain={texts.review.dismissTask}
+            explain={operatorTexts.review.dismissTask}
             subject={task}
             fields={[REASON]}
             decide={(values) => admin.dismissTask(task, values)}
@@ -52,7 +52,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
         {
           head: 'At the provider',
           cell: ({ upstream_task }) =>
-            upstream_task === '' ? <strong>{texts.review.requested}</strong> : <Id id={upstream_task} />,
+            upstream_task === '' ? <strong>{operatorTexts.review.requested}</strong> : <Id id={upstream_task} />,
           phone: 'title',
         },
         { head: 'Status', cell: ({ status }) => t(status), phone: 'side' },
@@ -71,7 +71,7 @@ const Submission = ({ submission }: { readonly submission: OpenSubmission }) => 
             upstream_task !== '' && (
               <Decision
                 label="Assign"
-                explain={texts.review.assignTask}
+                explain={operatorTexts.review.assignTask}
                 subject={upstream_task}
                 fields={[REASON]}
                 decide={(values) => admin.assignTask(task, { ...values, upstream_task })}

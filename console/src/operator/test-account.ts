@@ -3,7 +3,7 @@ import type { AccountTest } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { Problem } from '../api/client.ts';
 import { durationText } from '../format/time.ts';
-import { texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 /** Servers take up a new account or model within moments; until then it does not exist for them. */
 const TRIES = 6;
@@ -12,8 +12,11 @@ const PAUSE_MS = 500;
 /** What the test found, as one line. Throws with the message of the provider when it failed. */
 export async function testAccount(id: string, body: Readonly<Record<string, unknown>> = {}): Promise<string> {
   const { ok, status, message, reason, first_byte_ms, duration_ms } = await patientTest(id, body);
-  if (!ok) throw new Error(`${status ?? texts.account.noResponse}: ${message ?? reason ?? texts.account.noReason}`);
-  return texts.account.works(durationText(first_byte_ms), durationText(duration_ms));
+  if (!ok)
+    throw new Error(
+      `${status ?? operatorTexts.account.noResponse}: ${message ?? reason ?? operatorTexts.account.noReason}`,
+    );
+  return operatorTexts.account.works(durationText(first_byte_ms), durationText(duration_ms));
 }
 
 async function patientTest(id: string, body: Readonly<Record<string, unknown>>): Promise<AccountTest> {

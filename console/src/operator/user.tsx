@@ -10,6 +10,7 @@ import { FormDialog } from '../parts/form.tsx';
 import { LIMIT_FIELDS, limitsText, OWN_KEY_COLUMNS } from '../parts/key-parts.tsx';
 import { FilteredList } from '../parts/list.tsx';
 import { Card, Facts, Load, Page } from '../parts/page.tsx';
+import { Badge } from '../parts/state.tsx';
 import { STATEMENT_COLUMNS } from '../parts/statement.tsx';
 import { Table } from '../parts/table.tsx';
 import { Money, Time } from '../parts/values.tsx';
@@ -18,6 +19,7 @@ import { pages, texts } from '../texts.ts';
 import { EraseUser } from './erase-user.tsx';
 import { MakeKey } from './keys.tsx';
 import { Rest } from './review.tsx';
+import { operatorTexts } from './texts.ts';
 import { Credit, LimitUsed } from './users.tsx';
 
 export const UserPage = () => {
@@ -26,10 +28,12 @@ export const UserPage = () => {
   const users = useQuery({ queryKey: ['users', id], queryFn: () => admin.users({ user: id }) });
   const keys = useQuery({ queryKey: ['keys', 'of', id], queryFn: () => admin.keys({ user: id, limit: 50 }) });
   const user = users.data?.data[0];
+  const isErased = (user?.erased_at ?? null) !== null;
   return (
     <Page
       title={id}
       parent={{ title: pages.users.title, path: paths.users }}
+      beside={isErased && <Badge tone="warn">{t('Erased')}</Badge>}
       actions={
         balance.data && (
           <>
@@ -37,18 +41,19 @@ export const UserPage = () => {
               {t('Calls')}
             </Link>
             <Credit user={id} />
-            <EraseUser user={id} />
+            <EraseUser user={id} isErased={isErased} />
           </>
         )
       }
     >
       <div className="stack">
+        {isErased && <p className="notice">{operatorTexts.erase.closed}</p>}
         <Load query={balance} things={pages.user.things} lines={2}>
           {(wallet) => <Wallet wallet={wallet} />}
         </Load>
         {balance.data && (
           <>
-            <Card title="Keys" actions={<MakeKey user={id} />} isFlush>
+            <Card title="Keys" actions={!isErased && <MakeKey user={id} />} isFlush>
               <Load query={keys} things={pages.keys.things} lines={3}>
                 {({ data, count }) => (
                   <>
@@ -58,7 +63,7 @@ export const UserPage = () => {
                       rows={data}
                       rowKey={(key) => key.id}
                       open={(key) => paths.key(key.id)}
-                      empty={pages.keys.empty}
+                      empty={isErased ? operatorTexts.erase.noKeys : pages.keys.empty}
                     />
                     <Rest shown={data.length} count={count} />
                   </>
@@ -66,7 +71,7 @@ export const UserPage = () => {
               </Load>
             </Card>
             {user && (
-              <Card title="Settings" actions={<EditUser user={user} />}>
+              <Card title="Settings" actions={!isErased && <EditUser user={user} />}>
                 <Facts
                   rows={[
                     ['E-mail', user.email ?? '–'],
@@ -154,6 +159,13 @@ const EditUser = ({ user }: { readonly user: ShownUser }) => {
                     isRequired: true,
                   },
                 ]),
+            {
+              name: 'video_creates',
+              label: 'Video creates a minute',
+              kind: 'number' as const,
+              value: user.video_creates ?? undefined,
+              placeholder: '60',
+            },
             ...LIMIT_FIELDS(user),
           ]}
           submit={(values) => admin.changeUser(user.id, values)}

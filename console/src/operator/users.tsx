@@ -13,6 +13,7 @@ import type { Column } from '../parts/table.tsx';
 import { Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
+import { operatorTexts } from './texts.ts';
 
 const COLUMNS: readonly Column<WalletReport>[] = [
   { head: 'User', cell: ({ user }) => user, phone: 'title', sort: 'user' },
@@ -119,7 +120,7 @@ export const CREDIT_FIELDS: readonly (FieldSpec | readonly FieldSpec[])[] = [
       label: 'Amount in dollars',
       isRequired: true,
       placeholder: '50.00',
-      hint: texts.credit.amount,
+      hint: operatorTexts.credit.amount,
     },
     {
       name: 'kind',
@@ -143,7 +144,7 @@ export const Credit = ({ user }: { readonly user: string }) => {
       {(close) => (
         <FormDialog
           title={`${t('Credit')} ${user}`}
-          explain={texts.credit.explain}
+          explain={operatorTexts.credit.explain}
           close={close}
           action="Book credit"
           fields={CREDIT_FIELDS}

@@ -55,6 +55,7 @@ const PlanView = ({ plan }: { readonly plan: ShownExplanation }) => (
       rows={[
         ['Call', <code key="call">{plan.endpoint}</code>],
         ['Model', plan.model],
+        ['Group', plan.groups.length > 1 ? texts.explain.ofGroups(plan.group, plan.groups.join(', ')) : plan.group],
         ['Body', plan.minimal_body ? texts.explain.minimal : texts.explain.given],
         ['Available', <Money key="available" amount={plan.available} />],
       ]}

@@ -18,13 +18,14 @@ const WORDS: Readonly<Record<ShownKey['state'], string>> = { valid: 'Active', ex
 export const KeyState = ({ state }: Pick<ShownKey, 'state'>) => <State tone={TONES[state]}>{t(WORDS[state])}</State>;
 
 /** One line: "60 rpm · $5.00 a day". */
-export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month }: ShownLimits): string {
+export function limitsText({ rpm, tpm, concurrency, spend_day, spend_month, spend_total }: ShownLimits): string {
   const parts = [
     rpm === undefined ? undefined : `${rpm} rpm`,
     tpm === undefined ? undefined : `${tpm} tpm`,
     concurrency === undefined ? undefined : texts.limits.atOnce(concurrency),
     spend_day === undefined ? undefined : texts.limits.day(`$${spend_day}`),
     spend_month === undefined ? undefined : texts.limits.month(`$${spend_month}`),
+    spend_total === undefined ? undefined : texts.limits.total(`$${spend_total}`),
   ].filter((part) => part !== undefined);
   return parts.join(' · ') || t('none');
 }
@@ -34,7 +35,7 @@ export const KEY_COLUMNS: readonly Column<ShownKey>[] = [
   { head: 'State', cell: ({ state }) => <KeyState state={state} />, phone: 'side' },
   { head: 'Key', cell: ({ hint }) => <code>{hint}</code> },
   { head: 'User', cell: ({ user }) => <Link to={paths.user(user)}>{user}</Link>, sort: 'user' },
-  { head: 'Group', cell: ({ group }) => group },
+  { head: 'Group', cell: ({ groups }) => groups.join(', ') },
   { head: 'Limits', cell: (key) => <span className="muted">{limitsText(key)}</span>, phone: 'hide' },
   { head: 'Made', cell: ({ created_at }) => <Time at={created_at} />, phone: 'hide', sort: 'created' },
 ];
@@ -55,7 +56,28 @@ export const LIMIT_FIELDS = (key: ShownLimits = {}): readonly (FieldSpec | reado
 ];
 
 export const KEY_FIELDS = (key: Partial<ShownKey> = {}): readonly (FieldSpec | readonly FieldSpec[])[] => [
+  {
+    name: 'groups',
+    label: 'Groups',
+    kind: 'list',
+    value: key.groups && key.groups.length > 1 ? key.groups : undefined,
+    hint: texts.key.groups,
+    isFolded: true,
+  },
+  {
+    name: 'prefer',
+    label: 'Among its groups',
+    kind: 'choice',
+    value: key.prefer ?? 'order',
+    options: [
+      ['order', t('The first with the model')],
+      ['native', t('The first that needs no conversion')],
+    ],
+    isRequired: true,
+    isFolded: true,
+  },
   ...LIMIT_FIELDS(key),
+  { name: 'spend_total', label: 'Dollars in all', value: key.spend_total, placeholder: '20', hint: texts.key.total },
   {
     name: 'models',
     label: 'Models',
@@ -83,7 +105,8 @@ export const KEY_FIELDS = (key: Partial<ShownKey> = {}): readonly (FieldSpec | r
 export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
   <Facts
     rows={[
-      ['Group', key.group],
+      ['Group', key.groups.join(', ')],
+      ['Among its groups', key.prefer === 'native' ? t('The first that needs no conversion') : undefined],
       ['Video groups', key.video_groups ? key.video_groups.join(', ') : undefined],
       ['Limits', limitsText(key)],
       ['Models', key.models ? key.models.join(', ') : t('all of the group')],

@@ -78,10 +78,13 @@ function optionsOf(host: HTMLElement, { series, format, isGapTinted, isDaily }: 
         label,
         stroke: token(`--series-${color}`),
         width: 2,
-        // A point without neighbours has no line.
+        // A point without neighbours has no line: it is a dot that is seen from afar. Others are on their line.
         points: {
-          size: 5,
-          filter: (_plot: uPlot, _series: number, isShown: boolean) => (isShown ? null : lonely(values)),
+          size: 8,
+          width: 0,
+          fill: token(`--series-${color}`),
+          show: () => true,
+          filter: () => lonely(values),
         },
         ...(dash && { dash: DASH }),
       })),

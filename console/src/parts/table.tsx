@@ -26,6 +26,8 @@ interface TableProps<T> {
   readonly isWhole?: boolean;
 }
 
+const MANY_COLUMNS = 7;
+
 export function Table<T>(props: TableProps<T>) {
   const { name, caption, columns, rows, rowKey, open, empty, above, total, isWhole = true } = props;
   const view = useTableView(columns);
@@ -57,7 +59,10 @@ export function Table<T>(props: TableProps<T>) {
       {rows.length === 0 ? (
         <div className="empty">{empty}</div>
       ) : (
-        <table className={isFixed ? 'fixed' : undefined} style={isFixed ? { width: sumOf(shown, widths) } : undefined}>
+        <table
+          className={isFixed ? 'fixed' : shown.length > MANY_COLUMNS ? 'dense' : undefined}
+          style={isFixed ? { width: sumOf(shown, widths) } : undefined}
+        >
           <caption>{t(caption)}</caption>
           {isFixed && (
             <colgroup>

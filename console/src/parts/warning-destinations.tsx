@@ -1,5 +1,5 @@
 /** Destinations of notices: add, test, change, delete. The secret of a webhook is shown once. */
-import { type UseQueryResult, useQueryClient } from '@tanstack/react-query';
+import type { UseQueryResult } from '@tanstack/react-query';
 import { useState } from 'react';
 import { DESTINATION_KINDS, type DestinationKind } from '../../../src/rules/warnings.ts';
 import type { QuietHours, ShownDestination } from '../../../src/schemas/index.ts';
@@ -14,9 +14,10 @@ import { Once } from './once.tsx';
 import { Load } from './page.tsx';
 import { Table } from './table.tsx';
 import { notify } from './toast.tsx';
+import { warningTexts } from './warning-texts.ts';
 import type { WarningTree } from './warning-tree.ts';
 
-const words = texts.warnings;
+const words = warningTexts;
 
 interface DestinationsProps {
   readonly tree: WarningTree;
@@ -48,7 +49,6 @@ const quietText = (quiet: QuietHours | null): string =>
   quiet === null ? '–' : words.quietTimes(quiet.from, quiet.to, quiet.timezone);
 
 export const AddDestination = ({ tree, hasMail }: { readonly tree: WarningTree; readonly hasMail: boolean }) => {
-  const client = useQueryClient();
   const [kind, setKind] = useState<DestinationKind>('webhook');
   const [made, setMade] = useState<ShownDestination>();
   return (
@@ -81,11 +81,11 @@ export const AddDestination = ({ tree, hasMail }: { readonly tree: WarningTree; 
               submit={async (values) => {
                 const { quiet, ...rest } = withQuiet(values);
                 const destination = await tree.api.createDestination({ kind, ...rest, ...(quiet ? { quiet } : {}) });
-                await client.invalidateQueries({ queryKey: [tree.name] });
-                notify(texts.done.destinationSaved);
-                close();
                 if (destination.secret !== undefined) setMade(destination);
               }}
+              refreshes={[tree.name]}
+              done={texts.done.destinationSaved}
+              finish={close}
             />
           </Dialog>
         )}
@@ -143,9 +143,7 @@ const DestinationActions = ({
   readonly tree: WarningTree;
   readonly destination: ShownDestination;
 }) => {
-  const client = useQueryClient();
   const [isBusy, setBusy] = useState(false);
-  const refresh = () => client.invalidateQueries({ queryKey: [tree.name] });
   const { id, name, kind, addresses, quiet } = destination;
   const test = async (): Promise<void> => {
     setBusy(true);
@@ -177,11 +175,9 @@ const DestinationActions = ({
               ...(kind === 'mail' ? [addressField(tree, addresses)] : []),
               ...quietFields(quiet),
             ]}
-            submit={async (values) => {
-              await tree.api.changeDestination(id, withQuiet(values));
-              await refresh();
-              notify(texts.done.destinationSaved);
-            }}
+            submit={(values) => tree.api.changeDestination(id, withQuiet(values))}
+            refreshes={[tree.name]}
+            done={texts.done.destinationSaved}
           />
         )}
       </Opener>
@@ -194,10 +190,8 @@ const DestinationActions = ({
             action="Delete destination"
             isDanger
             fields={[]}
-            submit={async () => {
-              await tree.api.deleteDestination(id);
-              await refresh();
-            }}
+            submit={() => tree.api.deleteDestination(id)}
+            refreshes={[tree.name]}
           />
         )}
       </Opener>

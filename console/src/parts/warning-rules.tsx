@@ -20,9 +20,10 @@ import { Load } from './page.tsx';
 import { State } from './state.tsx';
 import { type Column, Table } from './table.tsx';
 import { notify } from './toast.tsx';
+import { warningTexts } from './warning-texts.ts';
 import type { WarningTree } from './warning-tree.ts';
 
-const words = texts.warnings;
+const words = warningTexts;
 
 interface RulesProps {
   readonly tree: WarningTree;
@@ -113,7 +114,6 @@ const statesText = (states: ShownWarning['states']): string =>
   (states ?? []).map((state) => words.states[state].toLowerCase()).join(texts.or);
 
 export const AddRule = ({ tree, destinations }: RulesProps) => {
-  const client = useQueryClient();
   const kinds = WARNING_KIND_NAMES.filter((name) => isOpen(tree, name));
   const [kind, setKind] = useState<WarningKindName>(kinds[0] ?? 'balance');
   const [chosen, setScope] = useState<WarningScope>();
@@ -150,13 +150,18 @@ export const AddRule = ({ tree, destinations }: RulesProps) => {
             ]}
             action="Add warning"
             cancel={close}
-            submit={async (values) => {
-              const subject = values[`of:${scope}`];
-              await tree.api.createRule({ kind, scope, subject, name: words.kinds[kind], ...bodyOf(values) });
-              await client.invalidateQueries({ queryKey: [tree.name] });
-              notify(texts.done.warningSaved);
-              close();
-            }}
+            submit={(values) =>
+              tree.api.createRule({
+                kind,
+                scope,
+                subject: values[`of:${scope}`],
+                name: words.kinds[kind],
+                ...bodyOf(values),
+              })
+            }
+            refreshes={[tree.name]}
+            done={texts.done.warningSaved}
+            finish={close}
           />
         </Dialog>
       )}
@@ -270,11 +275,9 @@ const RuleActions = ({ tree, rule, destinations }: RuleActionsProps) => {
               ...thresholdFields(rule.kind, rule),
               ...destinationFields(destinations, rule),
             ]}
-            submit={async (values) => {
-              await tree.api.changeRule(rule.id, bodyOf(values));
-              await refresh();
-              notify(texts.done.warningSaved);
-            }}
+            submit={(values) => tree.api.changeRule(rule.id, bodyOf(values))}
+            refreshes={[tree.name]}
+            done={texts.done.warningSaved}
           />
         )}
       </Opener>
@@ -293,10 +296,8 @@ const RuleActions = ({ tree, rule, destinations }: RuleActionsProps) => {
             action="Delete warning"
             isDanger
             fields={[]}
-            submit={async () => {
-              await tree.api.deleteRule(rule.id);
-              await refresh();
-            }}
+            submit={() => tree.api.deleteRule(rule.id)}
+            refreshes={[tree.name]}
           />
         )}
       </Opener>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { NOTICE_DELIVERY_STATES } from '../../../src/rules/warnings.ts';
 import type { ShownNotice } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
-import { pages, texts } from '../texts.ts';
+import { pages } from '../texts.ts';
 import { FilteredList } from './list.tsx';
 import { Page } from './page.tsx';
 import { State, type Tone } from './state.tsx';
@@ -12,9 +12,10 @@ import { Tabs, useTab } from './tabs.tsx';
 import { Countdown, Time, useNow } from './values.tsx';
 import { AddDestination, Destinations } from './warning-destinations.tsx';
 import { AddRule, Rules } from './warning-rules.tsx';
+import { warningTexts } from './warning-texts.ts';
 import type { WarningTree } from './warning-tree.ts';
 
-const words = texts.warnings;
+const words = warningTexts;
 
 export const WarningPages = ({ tree }: { readonly tree: WarningTree }) => {
   const tab = useTab(['rules', 'destinations', 'sent']);

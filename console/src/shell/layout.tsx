@@ -57,7 +57,7 @@ const Frame = ({ person, isUserTree }: { readonly person: ShownSession['person']
       <a className="skip" href="#content">
         {texts.skip}
       </a>
-      <div className="topbar">
+      <header className="topbar">
         <button type="button" className="quiet" aria-expanded={isDrawerOpen} onClick={() => setDrawer(true)}>
           <MenuIcon />
           <span className="hidden-label">{t('Menu')}</span>
@@ -68,7 +68,7 @@ const Frame = ({ person, isUserTree }: { readonly person: ShownSession['person']
             {t('Go to')}
           </button>
         </div>
-      </div>
+      </header>
       {isDrawerOpen && (
         <button type="button" className="drawer-back" aria-label={t('Close menu')} onClick={() => setDrawer(false)} />
       )}

@@ -24,7 +24,11 @@ export const useMe = () => useQuery({ queryKey: ['me'], queryFn: () => mine.me()
 export const MyKeys = () => {
   const me = useMe();
   return (
-    <Page title={pages.keys.title} actions={me.data && me.data.groups.length > 0 && <MakeKey me={me.data} />}>
+    <Page
+      title={pages.keys.title}
+      lead={me.data && allowanceText(me.data)}
+      actions={me.data && me.data.groups.length > 0 && <MakeKey me={me.data} />}
+    >
       <div className="stack">
         <Load query={me} things={t('the balance')} lines={2}>
           {(own) => <Wallet me={own} />}
@@ -36,10 +40,24 @@ export const MyKeys = () => {
           columns={OWN_KEY_COLUMNS}
           rowKey={({ id }) => id}
           open={({ id }) => paths.myKey(id)}
-          empty={me.data?.max_keys === 0 ? texts.key.byOperator : pages.keys.empty}
+          empty={me.data?.max_keys === 0 ? texts.key.noneByOperator : pages.keys.empty}
         />
       </div>
     </Page>
+  );
+};
+
+/** Why the user can make no key, and what to do. */
+const allowanceText = ({ own_keys, max_keys }: Me): string | undefined =>
+  max_keys === 0 ? texts.key.byOperator : own_keys >= max_keys ? texts.key.mostReached(max_keys) : undefined;
+
+/** In place of a page that needs a key. */
+export const NoKeys = () => {
+  const me = useMe();
+  return (
+    <p className="empty">
+      {me.data?.max_keys === 0 ? texts.key.noneByOperator : <Link to={paths.myKeys}>{texts.key.makeFirst}</Link>}
+    </p>
   );
 };
 

@@ -15,10 +15,9 @@ import { Money } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
-import { useMyKeys } from './keys.tsx';
+import { NoKeys, useMyKeys } from './keys.tsx';
 import { commandFor } from './model-command.ts';
 import { useModels } from './play/calls.ts';
-import { playTexts } from './play/texts.ts';
 
 export const MyModels = () => {
   const keys = useMyKeys();
@@ -36,12 +35,7 @@ const ModelsOf = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
   const navigate = useNavigate();
   const key = keys.find(({ id }) => id === search.key) ?? keys[0];
   const models = useModels(key?.id);
-  if (!key)
-    return (
-      <p className="empty">
-        <Link to={paths.myKeys}>{playTexts.noKeys}</Link>
-      </p>
-    );
+  if (!key) return <NoKeys />;
   const kinds = [...new Set((models.data?.data ?? []).map(({ kind }) => kind))];
   return (
     <>

@@ -1,13 +1,12 @@
 /** Try a key: text in every dialect, images, videos. The prompt survives a change of the dialect. */
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useId, useState } from 'react';
 import type { OwnKey } from '../../../src/schemas/index.ts';
 import { t } from '../language.ts';
 import { Load, Page } from '../parts/page.tsx';
-import { paths } from '../paths.ts';
 import type { Search } from '../search.ts';
 import { pages } from '../texts.ts';
-import { useMyKeys } from './keys.tsx';
+import { NoKeys, useMyKeys } from './keys.tsx';
 import { ofKind, useModels } from './play/calls.ts';
 import { PlayEmbeddings } from './play/embeddings.tsx';
 import { PlayImage } from './play/image.tsx';
@@ -26,13 +25,7 @@ export const Playground = () => {
       <Load query={keys} things={pages.keys.things}>
         {({ data }) => {
           const valid = data.filter(({ state }) => state === 'valid');
-          return valid.length === 0 ? (
-            <p className="empty">
-              <Link to={paths.myKeys}>{playTexts.noKeys}</Link>
-            </p>
-          ) : (
-            <Forms keys={valid} />
-          );
+          return valid.length === 0 ? <NoKeys /> : <Forms keys={valid} />;
         }}
       </Load>
     </Page>
@@ -80,9 +73,9 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
         <div className="filter" data-name="key">
           <label htmlFor={id}>{t('Key')}</label>
           <select id={id} value={key.id} onChange={(event) => change({ key: event.target.value, model: undefined })}>
-            {keys.map(({ id: own, name, group }) => (
+            {keys.map(({ id: own, name, groups }) => (
               <option key={own} value={own}>
-                {name} ({group})
+                {name} ({groups.join(', ')})
               </option>
             ))}
           </select>

@@ -3,7 +3,6 @@ const number = (value: number): string => value.toLocaleString('zh-CN');
 
 export const playTexts = {
   lead: '调用使用所选密钥：受其限额约束，由其钱包付费。',
-  noKeys: '请先创建密钥。',
   sample: '用三种语言问好，每种一行。',
   sampleImage: '胡桃木桌上的黄铜台灯，晨光',
   sampleVideo: '黄昏时一盏灯亮起，镜头缓缓推近',

@@ -3,13 +3,12 @@ import { useState } from 'react';
 import { IMAGE_PRESETS, PIXEL_BUDGET, STANDARD_IMAGE_SIZES } from '../../../../src/rules/images.ts';
 import { countText } from '../../format/count.ts';
 import { Choice } from '../../parts/choice.tsx';
-import { ProblemNotice } from '../../parts/form.tsx';
 import type { FormMember } from '../../parts/request-code.ts';
 import { Attachments } from './attachments.tsx';
-import { ofKind, playJson, useCall } from './calls.ts';
-import { CodeButton, type PlayedRequest } from './code-button.tsx';
+import { playJson, useCall } from './calls.ts';
+import type { PlayedRequest } from './code-button.tsx';
 import type { Attachment } from './conversation.ts';
-import { ModelField, PlayFooter, PlayForm, type PlayProps } from './parts.tsx';
+import { PlayFooter, PlayForm, type PlayProps, useModel } from './parts.tsx';
 import { playTexts } from './texts.ts';
 
 const SIZES = [
@@ -20,14 +19,13 @@ const QUALITIES = ['auto', 'low', 'medium', 'high'] as const;
 const EDITABLE = 'image/png,image/jpeg,image/webp';
 const MASKS = 'image/png,image/webp';
 
-export const PlayImage = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
-  const [chosen, setModel] = useState(wanted);
+export const PlayImage = (props: PlayProps) => {
+  const { keyId, prompt, setPrompt } = props;
+  const { model, modelField } = useModel(props, 'image');
   const [size, setSize] = useState('1024x1024');
   const [quality, setQuality] = useState<string>('low');
   const [pictures, setPictures] = useState<readonly Attachment[]>([]);
   const [masks, setMasks] = useState<readonly Attachment[]>([]);
-  const own = ofKind(models, 'image');
-  const model = chosen ?? own[0]?.id ?? '';
   const fields = { model, prompt, size, quality };
   const isEdit = pictures.length > 0;
   const request = isEdit ? editRequest(fields, pictures, masks) : { ...GENERATION, body: fields };
@@ -37,43 +35,39 @@ export const PlayImage = ({ keyId, models, wanted, prompt, setPrompt }: PlayProp
       body: isEdit ? formOf(fields, pictures, masks) : fields,
     }),
   );
-  const { data: result, error: problem, isPending, run } = call;
+  const { data: result, error, isPending } = call;
   return (
-    <div className="play">
-      <PlayForm
-        prompt={prompt}
-        setPrompt={setPrompt}
-        isRunning={isPending}
-        run={run}
-        action={<CodeButton request={request} />}
-      >
-        <ModelField value={model} models={own} onChange={setModel} />
-        <div className="field-row">
-          <Choice label="Size" value={size} options={SIZES} onChange={setSize} />
-          <Choice label="Quality" value={quality} options={QUALITIES} onChange={setQuality} />
-        </div>
-        <p className="muted small">{pixelText(size)}</p>
-        <Attachments
-          label="Pictures"
-          hint={playTexts.editHint}
-          accept={EDITABLE}
-          files={pictures}
-          onChange={setPictures}
-        />
-        {isEdit && <Attachments label="Mask" hint="" accept={MASKS} max={1} files={masks} onChange={setMasks} />}
-      </PlayForm>
-      <section className="card">
-        <div className="body fields" aria-live="polite" aria-busy={isPending}>
-          {problem && <ProblemNotice problem={problem} />}
-          {result &&
-            imagesIn(result.body).map((source) => (
-              <img key={source.slice(-64)} className="media" src={source} alt={prompt} />
-            ))}
-          {!result && !problem && <div className="empty">{isPending ? playTexts.drawing : playTexts.noImage}</div>}
-          {result && <PlayFooter keyId={keyId} headers={result.headers} />}
-        </div>
-      </section>
-    </div>
+    <PlayForm
+      prompt={prompt}
+      setPrompt={setPrompt}
+      call={call}
+      request={request}
+      fields={
+        <>
+          {modelField}
+          <div className="field-row">
+            <Choice label="Size" value={size} options={SIZES} onChange={setSize} />
+            <Choice label="Quality" value={quality} options={QUALITIES} onChange={setQuality} />
+          </div>
+          <p className="muted small">{pixelText(size)}</p>
+          <Attachments
+            label="Pictures"
+            hint={playTexts.editHint}
+            accept={EDITABLE}
+            files={pictures}
+            onChange={setPictures}
+          />
+          {isEdit && <Attachments label="Mask" hint="" accept={MASKS} max={1} files={masks} onChange={setMasks} />}
+        </>
+      }
+    >
+      {result &&
+        imagesIn(result.body).map((source) => (
+          <img key={source.slice(-64)} className="media" src={source} alt={prompt} />
+        ))}
+      {!result && !error && <div className="empty">{isPending ? playTexts.drawing : playTexts.noImage}</div>}
+      {result && <PlayFooter keyId={keyId} headers={result.headers} />}
+    </PlayForm>
   );
 };
 

@@ -1,12 +1,14 @@
 /** What the forms of the playground share: prompt, model, headers, and the run button. */
 
-import { type KeyboardEvent, type ReactNode, useId } from 'react';
-import type { OwnKey, OwnModel } from '../../../../src/schemas/index.ts';
+import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
+import type { ModelKind, OwnKey, OwnModel } from '../../../../src/schemas/index.ts';
 import { t } from '../../language.ts';
+import { ProblemNotice } from '../../parts/form.tsx';
 import { ratesText } from '../../parts/rates.ts';
 import { Money } from '../../parts/values.tsx';
 import { texts } from '../../texts.ts';
-import { useCharge } from './calls.ts';
+import { ofKind, useCharge } from './calls.ts';
+import { CodeButton, type PlayedRequest } from './code-button.tsx';
 import { playTexts } from './texts.ts';
 
 export interface PlayProps {
@@ -20,14 +22,23 @@ export interface PlayProps {
   readonly setPrompt: (prompt: string) => void;
 }
 
-interface PlayFormProps {
-  readonly prompt: string;
-  readonly setPrompt: (prompt: string) => void;
-  readonly isRunning: boolean;
-  readonly run: () => void;
-  readonly stop?: () => void;
-  /** Beside the run button. */
-  readonly action?: ReactNode;
+/** The model of a form: what was typed, the one that the page was opened for, or the first of its kind. */
+export function useModel({ models, wanted }: PlayProps, kind: ModelKind) {
+  const [chosen, setModel] = useState(wanted);
+  const own = ofKind(models, kind);
+  const model = chosen ?? own[0]?.id ?? '';
+  return {
+    model,
+    accepts: own.find(({ id }) => id === model)?.accepts,
+    modelField: <ModelField value={model} models={own} onChange={setModel} />,
+  };
+}
+
+interface PlayFormProps extends Pick<PlayProps, 'prompt' | 'setPrompt'> {
+  readonly call: { readonly isPending: boolean; readonly error: Error | null; readonly run: () => void };
+  readonly request: PlayedRequest;
+  readonly fields: ReactNode;
+  /** The result. */
   readonly children: ReactNode;
 }
 
@@ -38,40 +49,44 @@ export function isRunKey(event: KeyboardEvent): boolean {
   return true;
 }
 
-export const PlayForm = ({ prompt, setPrompt, isRunning, run, stop, action, children }: PlayFormProps) => {
+/** A call that gives one result, which is shown beside its fields. */
+export const PlayForm = ({ prompt, setPrompt, call, request, fields, children }: PlayFormProps) => {
   const id = useId();
+  const { isPending, error, run } = call;
   return (
-    <form
-      className="card"
-      onKeyDown={(event) => isRunKey(event) && !isRunning && run()}
-      onSubmit={(event) => {
-        event.preventDefault();
-        run();
-      }}
-    >
-      <div className="body fields">
-        {children}
-        <div className="field">
-          <label className="label" htmlFor={id}>
-            {t('Prompt')}
-          </label>
-          <textarea id={id} rows={6} value={prompt} onChange={(event) => setPrompt(event.target.value)} />
-        </div>
-        <div className="row">
-          {isRunning && stop ? (
-            <button type="button" onClick={stop}>
-              {t('Stop')}
+    <div className="play">
+      <form
+        className="card"
+        onKeyDown={(event) => isRunKey(event) && run()}
+        onSubmit={(event) => {
+          event.preventDefault();
+          run();
+        }}
+      >
+        <div className="body fields">
+          {fields}
+          <div className="field">
+            <label className="label" htmlFor={id}>
+              {t('Prompt')}
+            </label>
+            <textarea id={id} rows={6} value={prompt} onChange={(event) => setPrompt(event.target.value)} />
+          </div>
+          <div className="row">
+            <button type="submit" className="primary" disabled={isPending || prompt.trim() === ''}>
+              {isPending ? t('Running') : t('Run')}
             </button>
-          ) : (
-            <button type="submit" className="primary" disabled={isRunning || prompt.trim() === ''}>
-              {isRunning ? t('Running') : t('Run')}
-            </button>
-          )}
-          {action}
-          <span className="muted small">{playTexts.hint}</span>
+            <CodeButton request={request} />
+            <span className="muted small">{playTexts.hint}</span>
+          </div>
         </div>
-      </div>
-    </form>
+      </form>
+      <section className="card">
+        <div className="body fields" aria-live="polite" aria-busy={isPending}>
+          {error && <ProblemNotice problem={error} />}
+          {children}
+        </div>
+      </section>
+    </div>
   );
 };
 

@@ -87,7 +87,7 @@ export const PlayText = (props: PlayProps) => {
               <Choice
                 label="Second key"
                 value={secondKey}
-                options={props.keys.map(({ id, name, group }) => [id, `${name} (${group})`])}
+                options={props.keys.map(({ id, name, groups }) => [id, `${name} (${groups.join(', ')})`])}
                 onChange={setSecondKey}
               />
               <SideFields of={second} label={playTexts.second} />

@@ -5,7 +5,6 @@ import type { Widened } from '../../texts.ts';
 
 const english = {
   lead: 'Calls run with the chosen key: its limits hold and its wallet pays.',
-  noKeys: 'Create a key first.',
   sample: 'Say hello in three languages, one line each.',
   sampleImage: 'A brass desk lamp on a walnut table, morning light',
   sampleVideo: 'A lamp lights up at dusk, the camera moves in slowly',

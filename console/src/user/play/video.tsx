@@ -2,26 +2,34 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import type { TaskEstimate } from '../../../../src/schemas/index.ts';
+import type { OwnModel, TaskEstimate } from '../../../../src/schemas/index.ts';
 import { countText } from '../../format/count.ts';
 import { Choice } from '../../parts/choice.tsx';
-import { ProblemNotice } from '../../parts/form.tsx';
 import { Money } from '../../parts/values.tsx';
 import { paths } from '../../paths.ts';
 import { Attachments, PICTURES } from './attachments.tsx';
-import { ofKind, playJson, useCall } from './calls.ts';
-import { CodeButton } from './code-button.tsx';
+import { playJson, useCall } from './calls.ts';
 import { type Attachment, dataUrl } from './conversation.ts';
-import { ModelField, PlayForm, type PlayProps } from './parts.tsx';
+import { PlayForm, type PlayProps, useModel } from './parts.tsx';
 import { playTexts } from './texts.ts';
 
-const FIELDS = {
-  resolution: ['480p', '720p', '1080p'],
-  ratio: ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'],
-  duration: ['5', '10'],
-} as const;
-type FieldName = keyof typeof FIELDS;
-const NAMES = Object.keys(FIELDS) as FieldName[];
+/** What a person can choose, by the sheet of the model; the first value that they prefer, else the first of the sheet. */
+const fieldsOf = (sheet: OwnModel['sheet'] | undefined): readonly Field[] => [
+  { name: 'resolution', options: sheet?.resolutions ?? [], usual: '720p' },
+  { name: 'ratio', options: sheet?.ratios ?? [], usual: '16:9' },
+  { name: 'duration', options: sheet?.durations.map(String) ?? [], usual: String(sheet?.default_duration ?? 5) },
+  ...Object.entries(sheet?.words ?? {}).map(([name, words]) => ({ name, options: ['', ...words], usual: '' })),
+];
+interface Field {
+  readonly name: string;
+  readonly options: readonly string[];
+  readonly usual: string;
+}
+
+/** A value of another model counts only if this one has it. */
+const chosenOf = ({ name, options, usual }: Field, values: Readonly<Record<string, string>>): string =>
+  [values[name], usual, options[0]].find((value) => value !== undefined && options.includes(value)) ?? '';
+
 const TASKS = '/api/v3/contents/generations/tasks';
 
 /** By the order of the pictures. */
@@ -32,60 +40,61 @@ const frameItem = (picture: Attachment, n: number): object => ({
   role: FRAMES[n],
 });
 
-export const PlayVideo = ({ keyId, models, wanted, prompt, setPrompt }: PlayProps) => {
+export const PlayVideo = (props: PlayProps) => {
+  const { keyId, prompt, setPrompt } = props;
   const navigate = useNavigate();
-  const [chosen, setModel] = useState(wanted);
-  const [values, setValues] = useState<Record<FieldName, string>>({ resolution: '720p', ratio: '16:9', duration: '5' });
+  const { model, modelField } = useModel(props, 'video');
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [pictures, setPictures] = useState<readonly Attachment[]>([]);
-  const own = ofKind(models, 'video');
-  const model = chosen ?? own[0]?.id ?? '';
-  const accepts = own.find(({ id }) => id === model)?.accepts;
-  const { resolution, ratio, duration } = values;
+  const fields = fieldsOf(props.models.find(({ id }) => id === model)?.sheet);
   const content = [{ type: 'text', text: prompt }, ...pictures.map(frameItem)];
-  const task = { model, content, resolution, ratio, duration: Number(duration) };
-  const { error, isPending, run } = useCall(async () => {
+  const members = fields
+    .map((field) => [field.name, chosenOf(field, values)] as const)
+    .filter(([, value]) => value !== '');
+  const task = {
+    model,
+    content,
+    ...Object.fromEntries(members.map(([name, value]) => [name, name === 'duration' ? Number(value) : value])),
+  };
+  const call = useCall(async () => {
     const headers = { 'idempotency-key': `playground-${crypto.randomUUID()}` };
     const { body } = await playJson<{ readonly id: string }>(TASKS, { key: keyId, body: task, headers });
     await navigate({ to: paths.myTask(body.id) });
   });
   return (
-    <div className="play">
-      <PlayForm
-        prompt={prompt}
-        setPrompt={setPrompt}
-        isRunning={isPending}
-        run={run}
-        action={<CodeButton request={{ operation: 'tasks.create', path: TASKS, body: task }} />}
-      >
-        <ModelField value={model} models={own} onChange={setModel} />
-        <div className="field-row">
-          {NAMES.map((name) => (
-            <Choice
-              key={name}
-              label={name}
-              value={values[name]}
-              options={FIELDS[name].filter((value) => name === 'duration' || !accepts || accepts.includes(value))}
-              onChange={(value) => setValues({ ...values, [name]: value })}
-            />
-          ))}
-        </div>
-        <Attachments
-          label="Pictures"
-          hint={playTexts.frames}
-          accept={PICTURES}
-          max={FRAMES.length}
-          files={pictures}
-          onChange={setPictures}
-        />
-      </PlayForm>
-      <section className="card">
-        <div className="body fields">
-          {error && <ProblemNotice problem={error} />}
-          <Hold keyId={keyId} task={task} />
-          <p className="muted">{playTexts.videoHold}</p>
-        </div>
-      </section>
-    </div>
+    <PlayForm
+      prompt={prompt}
+      setPrompt={setPrompt}
+      call={call}
+      request={{ operation: 'tasks.create', path: TASKS, body: task }}
+      fields={
+        <>
+          {modelField}
+          <div className="field-row">
+            {fields.map((field) => (
+              <Choice
+                key={field.name}
+                label={field.name}
+                value={chosenOf(field, values)}
+                options={field.options}
+                onChange={(value) => setValues({ ...values, [field.name]: value })}
+              />
+            ))}
+          </div>
+          <Attachments
+            label="Pictures"
+            hint={playTexts.frames}
+            accept={PICTURES}
+            max={FRAMES.length}
+            files={pictures}
+            onChange={setPictures}
+          />
+        </>
+      }
+    >
+      <Hold keyId={keyId} task={task} />
+      <p className="muted">{playTexts.videoHold}</p>
+    </PlayForm>
   );
 };
 

@@ -1,0 +1,88 @@
+/** 设置项的含义。设置页面按名称查找；页面加载时才载入。 */
+const tokenFile = (cloud: string, setBy: string): string => `账户在 ${cloud} 换取凭证所用令牌的文件；由${setBy}设置`;
+
+export const settings: Readonly<Record<string, string>> = {
+  HOST: '公共 API 监听的地址',
+  PORT: '公共 API 监听的端口；0 表示自动选择空闲端口',
+  DATABASE_URL:
+    'PostgreSQL 15 或更高版本的 URL，可写多个主机（主库及备库，如 postgres://a:5432,b:5432/name）；不设置时在 DATA_DIR 下运行内置 PostgreSQL',
+  DATABASE_DIRECT_URL: 'DATABASE_URL 指向事务模式的连接池时，PostgreSQL 本身的 URL',
+  DATA_DIR: '用量日志、内置数据库和主密钥所在的目录',
+  REDIS_URL: 'Redis 6 或更高版本（或 Valkey）的 URL，用于各服务器共享限流；不设置时各服务器分别计数',
+  RATE_LIMIT_BURST:
+    '每分钟请求限额中一秒内可放行的百分比；100 表示可一次全部放行，2 接近匀速；任何一分钟都不会超过限额',
+  TLS_CERT: '证书及证书链的 PEM 文件；与 TLS_KEY 一起设置时服务器使用 HTTPS，文件变化后会重新读取',
+  TLS_KEY: 'TLS_CERT 对应私钥的 PEM 文件，不加密',
+  PUBLIC_URL: '响应中链接的基础 URL；默认 http://HOST:PORT，设置 TLS_CERT 时为 https://',
+  MASTER_KEY: '加密所存凭证；默认为 DATA_DIR 中首次启动时创建的文件；k2:NEW,k1:OLD 用于轮换',
+  ADMIN_TOKEN: '管理 API 的令牌；默认在首次启动时创建并打印，加密存储',
+  DEMO: 'auto：在空的内置数据库上安装演示；on：总是安装；off：从不安装',
+  DEMO_PORT: '演示用模拟供应商的端口；默认 4010，被占用时自动选择',
+  LOG_LEVEL: '最低日志级别',
+  WORKERS: '在 PORT 上处理请求的进程数；1 表示全部在一个进程中；默认为可用的核心数，最多 8',
+  DRAIN_BEFORE_MS: '停机时 /readyz 先失败而请求仍被处理的时间，使负载均衡先行切走',
+  DRAIN_MS: '停机时等待未完成请求结束的时间',
+  HEARTBEAT_MS: '流空闲多久后发送心跳',
+  STALLED_CLIENT_MS: '客户端多久不读取数据后关闭连接',
+  BODY_LIMIT_TEXT: '文本请求正文的最大字节数；默认 32 MiB',
+  BODY_LIMIT_IMAGE: '图片请求正文的最大字节数；默认 64 MiB',
+  BODY_MEMORY_BYTES:
+    '内存中所有大型请求正文（解压后并含工作副本）的字节数；超出的请求返回 503，超过自身份额的密钥返回 429；默认为容器内存限制的 30 %，无限制时为 512 MiB',
+  KEPT_PROMPT_BYTES:
+    '超过 32 KiB 的提示词在内存中保留三分钟的字节数，使对话的下一轮只读取新增部分；属于 BODY_MEMORY_BYTES，正文需要时让出；0 表示不保留；默认为 BODY_MEMORY_BYTES 的八分之一',
+  ACCOUNT_QUEUE_MS: '所有上游账户已满时请求等待名额的最长时间；0 表示立即拒绝',
+  SHEDDING: 'on：服务器过载时以 503 拒绝请求，先拒绝列表；off：从不拒绝',
+  MAX_CONNECTIONS:
+    '打开的客户端连接数；达到上限时关闭空闲连接，否则新连接返回 503；默认为系统允许打开文件数的一半减去保留的 256，最多 10000',
+  MAX_CONNECTIONS_PER_ADDRESS:
+    '单个客户端地址（IPv6 按 /64 网络）打开的连接数，超出返回 503；不适用于 TRUST_PROXY 中的地址；默认为 MAX_CONNECTIONS 的一半',
+  USAGE_FLUSH_MS: '有负载时两次将用量写入数据库的间隔毫秒数；较低的值更早显示扣费，较高的值占用更少 CPU',
+  USAGE_WAIT_MS: '客户端在内容开始后断开时，等待供应商报告用量的时间；未及时报告则估算扣费；0 表示不等待',
+  STORED_RESPONSES_DAYS: '响应保存供后续引用的天数；0 表示不保存',
+  FILE_DAYS: '上传文件的保存天数；0 表示不接受文件',
+  RESULT_MIRROR_DIR:
+    '已存在的文件夹（本地，或由所有服务器和工作进程共享挂载），视频任务结果下载一次后保存于此；不设置时每次读取都访问供应商',
+  RESULT_MIRROR_AT: '何时镜像结果：首次读取时，或任务成功后由作业立即镜像',
+  RESULT_MIRROR_DAYS: '镜像结果保留的天数',
+  RESULT_MIRROR_MAX_BYTES: '所有镜像结果的总字节数；先删除最旧的；默认 20 GiB',
+  VIDEO_CREATES_PER_MINUTE: '每个用户每分钟可创建的每类视频对象数；用户的 video_creates 可替换它',
+  VIDEO_POLLS_PER_SECOND: '每个视频账户每秒查询任务的次数；账户的 polls_per_second 可替换它',
+  RESULT_LINK_SECONDS: '视频任务结果的签名链接有效秒数，此类链接不需要密钥；须由调用方请求；0 表示不提供',
+  USAGE_RETENTION_MONTHS: '单条用量记录保留的自然月数；0 表示全部保留；每日合计和扣费始终保留',
+  REQUEST_LOG_DAYS: '请求日志保留今天之前的 UTC 天数；0 表示不写；图表读取 400 天的汇总',
+  OTEL_EXPORTER_OTLP_ENDPOINT:
+    'OpenTelemetry 接收端的基础 URL（OTLP over HTTP，JSON），接收每次调用的追踪；不设置则不发送',
+  OTEL_EXPORTER_OTLP_HEADERS: '发送给该接收端的标头，如 authorization=Bearer%20TOKEN；值使用百分号编码',
+  OTEL_SERVICE_NAME: '追踪中本服务的名称',
+  ALARM_CHECK_MS: '作业核对账本并检查告警的间隔',
+  AUTH_FAILURES_PER_MINUTE: '每个地址每分钟认证失败达到此数后，后续失败返回 429；有效凭证始终通过',
+  CONSOLE_DIR: '已构建控制台的文件夹；默认为安装目录中的 dist/console',
+  OIDC_ISSUER: 'OpenID 提供方的签发者；与 OIDC_CLIENT_ID 一起设置时，人员可用其登录控制台',
+  OIDC_CLIENT_ID: '控制台在 OpenID 提供方的客户端 ID',
+  OIDC_CLIENT_SECRET: '客户端密钥；公共客户端不设置',
+  OIDC_SCOPE: '控制台请求的 scope',
+  OIDC_OPERATORS:
+    '通过 OpenID Connect 登录即成为运营方的人员：逗号分隔的邮箱，或 groups=gateway-admins 之类的声明；其他人需要邀请',
+  SMTP_URL: '邮件服务器的 URL，含用户名和密码；不设置时预警不发送邮件',
+  SMTP_FROM: '预警邮件的发件人',
+  METRICS_TOKEN: 'GET /metrics 要求的 Bearer 令牌；不设置时指标公开',
+  METRICS_PORT: 'HOST 上代替 PORT 提供 GET /metrics 的端口；0 表示自动选择空闲端口',
+  HEALTH_PORT:
+    'HOST 上由独立线程提供 GET /healthz 和 /readyz 的端口，不使用 TLS，PORT 被大量请求占用时也可用；0 表示自动选择空闲端口',
+  HTTPS_PROXY: '基础 URL 为 https:// 的账户所用代理的 URL，账户自行指定的除外；也可用小写',
+  HTTP_PROXY: '同上，用于基础 URL 为 http:// 的账户；也可用小写',
+  NO_PROXY:
+    '两者的例外，逗号分隔：主机及其子域、.example.com 之类的后缀、host:port、网络，或 *；本机从不经过代理；也可用小写',
+  TRUST_PROXY: '逗号分隔的代理地址或网络，信任其 X-Forwarded-For 标头',
+  CORS_ORIGINS: '逗号分隔的来源，其脚本可从浏览器调用 API，* 表示全部；不含管理 API；不设置则都不允许',
+  EGRESS_ALLOW: '逗号分隔的来源，请求中的媒体 URL 可使用它们，即使是私有地址；用于测试和私有网络',
+  AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', ' Kubernetes 的工作负载身份'),
+  GOOGLE_FEDERATED_TOKEN_FILE: tokenFile('Google Cloud', '您（用于工作负载身份联合）'),
+  AWS_WEB_IDENTITY_TOKEN_FILE: tokenFile('AWS', ' EKS（用于服务账号的角色）'),
+  AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: '容器凭证的路径；由 ECS 设置',
+  AWS_CONTAINER_CREDENTIALS_FULL_URI: '容器凭证的 URL；由 EKS Pod Identity 设置',
+  AWS_CONTAINER_AUTHORIZATION_TOKEN: '该 URL 的密钥',
+  AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: '含该 URL 密钥的文件；由 EKS Pod Identity 设置',
+  IDENTITY_ENDPOINT: '托管身份的端点；由 Azure App Service 和 Container Apps 设置',
+  IDENTITY_HEADER: 'IDENTITY_ENDPOINT 的密钥；由同一方设置',
+};
