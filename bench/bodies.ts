@@ -24,7 +24,7 @@ const TURNS = [
   { role: 'user', content: USER_TEXT },
 ];
 
-const PATHS = { messages: '/v1/messages', chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
+export const PATHS = { messages: '/v1/messages', chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
 const BODIES: Readonly<Record<Dialect, (stream: boolean) => object>> = {
   messages: () => ({ max_tokens: 1024, system: SYSTEM_TEXT, messages: TURNS }),
   chat: (stream) => ({
@@ -64,36 +64,39 @@ const CALLS = Array.from({ length: 105 }, (_, n) => ({
       40,
     ),
 }));
-/** The conversation of an agent: tools, and a call with its result for each turn. */
-const LONG_BODIES: Readonly<Partial<Record<Dialect, object>>> = {
-  messages: {
-    max_tokens: 1024,
-    system: SYSTEM_TEXT,
-    tools: TOOLS.map(({ name, description, schema }) => ({ name, description, input_schema: schema })),
-    messages: [
-      { role: 'user', content: USER_TEXT },
-      ...CALLS.flatMap(({ id, name, input, result }) => [
-        {
-          role: 'assistant',
-          content: [
-            { type: 'text', text: 'I look.' },
-            { type: 'tool_use', id, name, input },
-          ],
-        },
-        {
-          role: 'user',
-          content: [{ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: result }] }],
-        },
-      ]),
-    ],
-  },
-  chat: {
+/** The conversation of an agent after so many turns: tools, and a call with its result for each turn. `mark` makes it another one. */
+export function agentBody(dialect: Dialect, turns = CALLS.length, mark = ''): object {
+  const calls = CALLS.slice(0, turns);
+  const ask = { role: 'user', content: mark + USER_TEXT };
+  if (dialect === 'messages')
+    return {
+      max_tokens: 1024,
+      system: SYSTEM_TEXT,
+      tools: TOOLS.map(({ name, description, schema }) => ({ name, description, input_schema: schema })),
+      messages: [
+        ask,
+        ...calls.flatMap(({ id, name, input, result }) => [
+          {
+            role: 'assistant',
+            content: [
+              { type: 'text', text: 'I look.' },
+              { type: 'tool_use', id, name, input },
+            ],
+          },
+          {
+            role: 'user',
+            content: [{ type: 'tool_result', tool_use_id: id, content: [{ type: 'text', text: result }] }],
+          },
+        ]),
+      ],
+    };
+  return {
     max_completion_tokens: 1024,
     tools: TOOLS.map(({ schema, ...tool }) => ({ type: 'function', function: { ...tool, parameters: schema } })),
     messages: [
       { role: 'system', content: SYSTEM_TEXT },
-      { role: 'user', content: USER_TEXT },
-      ...CALLS.flatMap(({ id, name, input, result }) => [
+      ask,
+      ...calls.flatMap(({ id, name, input, result }) => [
         {
           role: 'assistant',
           content: 'I look.',
@@ -102,11 +105,42 @@ const LONG_BODIES: Readonly<Partial<Record<Dialect, object>>> = {
         { role: 'tool', tool_call_id: id, content: result },
       ]),
     ],
-  },
+  };
+}
+const hasAgents = (dialect: Dialect): boolean => dialect === 'messages' || dialect === 'chat';
+
+export const SHAPES = ['long texts', 'small parts', 'pictures'] as const;
+export type Shape = (typeof SHAPES)[number];
+/** Characters of a part, and parts of a message. */
+const PARTS: Readonly<Record<Shape, readonly [chars: number, count: number]>> = {
+  'long texts': [8_000, 1],
+  'small parts': [150, 30],
+  pictures: [60_000, 1],
 };
+const PICTURE = 'iVBORw0KGgoAAAANSUhEUgAAAgAAAAIACAYAAAD0eNT6AAAA';
+
+/** One user's messages of about so many bytes in all. */
+export function shapedBody(dialect: 'messages' | 'chat', shape: Shape, bytes: number, mark: string): object {
+  const [maxChars, count] = PARTS[shape];
+  const chars = Math.min(maxChars, Math.ceil((bytes * 0.9) / count));
+  const text = USER_TEXT.repeat(Math.ceil(chars / USER_TEXT.length)).slice(0, chars);
+  const data = PICTURE + 'Rk9PQkFS'.repeat(chars >> 3);
+  const pictures = {
+    messages: { type: 'image', source: { type: 'base64', media_type: 'image/png', data } },
+    chat: { type: 'image_url', image_url: { url: `data:image/png;base64,${data}` } },
+  };
+  const part = shape === 'pictures' ? pictures[dialect] : { type: 'text', text };
+  const content = Array.from({ length: count }, () => part);
+  const turns = Math.max(1, Math.round(bytes / JSON.stringify(content).length));
+  const messages = [
+    { role: 'user', content: mark },
+    ...Array.from({ length: turns }, () => ({ role: 'user', content })),
+  ];
+  return { ...(dialect === 'chat' ? { max_completion_tokens: 1024 } : { max_tokens: 1024 }), messages };
+}
 
 export function benchRequest(dialect: Dialect, model: string, stream: boolean, isLong = false): BenchRequest {
-  const body = (isLong && LONG_BODIES[dialect]) || BODIES[dialect](stream);
+  const body = isLong && hasAgents(dialect) ? agentBody(dialect) : BODIES[dialect](stream);
   if (dialect !== 'generate') return { path: PATHS[dialect], body: JSON.stringify({ model, stream, ...body }) };
   const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
   return { path: `/v1beta/models/${model}:${verb}`, body: JSON.stringify(body) };

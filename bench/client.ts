@@ -1,14 +1,13 @@
-/** The client of the load generator: one raw keep-alive connection that repeats one request. */
+/** The client of the load generator: one raw keep-alive connection. */
 import { connect, type Socket } from 'node:net';
 
 const CRLF_CRLF = Buffer.from('\r\n\r\n');
 /** The last chunk, with the line break of the chunk before it. */
 const LAST_CHUNK = '\r\n0\r\n\r\n';
 
-/** One connection: sends the request and reports the end of the response. */
+/** Sends its request, as often as asked, and reports the end of the response. */
 export class Client {
   readonly #port: number;
-  readonly #request: Buffer;
   #socket: Socket | undefined;
   #head: Buffer | undefined;
   #status = 0;
@@ -22,10 +21,11 @@ export class Client {
   keepsText = false;
   startedAt = 0;
   hasBegun = false;
+  request: Buffer;
 
   constructor(port: number, request: Buffer) {
     this.#port = port;
-    this.#request = request;
+    this.request = request;
   }
 
   send(): void {
@@ -35,7 +35,7 @@ export class Client {
     this.text = '';
     this.startedAt = performance.now();
     this.#socket ??= this.#connect();
-    this.#socket.write(this.#request);
+    this.#socket.write(this.request);
   }
 
   close(): void {

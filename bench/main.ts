@@ -7,6 +7,10 @@ const PARTS = {
     about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; four minutes; --write, --repeats",
     run: () => import('./quick.ts'),
   },
+  long: {
+    about: 'calls of 10 KB to 2 MB in three shapes, and the tenth turn of a conversation; --repeats',
+    run: () => import('./long.ts'),
+  },
   compare: {
     about: 'this gateway, nginx, Portkey and LiteLLM in all scenarios; ten minutes; options in docs/performance.md',
     run: () => import('./comparison.ts'),

@@ -27,7 +27,7 @@ async function startServer(upstream: string, location: string): Promise<Target> 
 pid ${folder}/nginx.pid; error_log stderr crit;
 events { worker_connections 8192; }
 http {
-  access_log off; keepalive_requests 100000000; client_body_buffer_size 64k;
+  access_log off; keepalive_requests 100000000; client_body_buffer_size 64k; client_max_body_size 0;
   client_body_temp_path ${folder}/body; proxy_temp_path ${folder}/proxy; fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi; scgi_temp_path ${folder}/scgi;
   ${upstream}

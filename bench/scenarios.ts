@@ -1,5 +1,5 @@
 /** Scenarios and the requests that they send. Each combination with a line of a target is one cell of the result. */
-import { benchRequest, DELTAS, type Dialect, EVENTS, type MODELS, STREAM_END } from './bodies.ts';
+import { type BenchRequest, benchRequest, DELTAS, type Dialect, EVENTS, type MODELS, STREAM_END } from './bodies.ts';
 import type { Target } from './target.ts';
 
 type Model = (typeof MODELS)[number];
@@ -67,8 +67,10 @@ export const unitsOf = ({ stream, isLong }: Scenario, { to }: Route): number => 
 type Sent = Pick<Scenario, 'model' | 'stream' | 'isLong'>;
 
 /** Head and body of the request. */
-export function requestOf(target: Target, { from, to }: Route, scenario: Sent): string {
-  const { path, body } = benchRequest(from, scenario.model, scenario.stream, scenario.isLong);
+export const requestOf = (target: Target, route: Route, { model, stream, isLong }: Sent): string =>
+  rawRequest(target, route, benchRequest(route.from, model, stream, isLong));
+
+export function rawRequest(target: Target, { from, to }: Route, { path, body }: BenchRequest): string {
   const headers = {
     host: `127.0.0.1:${target.port}`,
     accept: 'application/json',

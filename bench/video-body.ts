@@ -6,13 +6,13 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../src/core/index.ts';
 import { ThreadPool } from '../src/platform/threads/index.ts';
-import { BODY_BYTES, videoCapabilitiesOf } from '../src/rules/index.ts';
+import { BODY_BYTES, sheetOf } from '../src/rules/index.ts';
 import { examineJob } from '../src/video/request/examine-job.ts';
 import { describeMachine } from './machine.ts';
 import { median } from './quantile.ts';
 
 const RUNS = 8;
-const TARGET = { variant: 'A', capabilities: videoCapabilitiesOf('A') } as const;
+const TARGET = { sheet: sheetOf('A') } as const;
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
 /** Three images whose Base64 fills the largest body that is accepted. */

@@ -12,6 +12,7 @@ import { silentLog, systemClock } from '../src/core/index.ts';
 import { connect, openDatabase } from '../src/platform/db/index.ts';
 import { startJobs } from '../src/program/jobs/runner.ts';
 import { UpstreamClient } from '../src/providers/upstream/index.ts';
+import { ACCOUNT_RATES } from '../src/rules/index.ts';
 import { TAKE_LIMIT } from '../src/video/tasks/due.ts';
 import { Follower } from '../src/video/tasks/follow.ts';
 import { VideoProvider } from '../src/video/upstream/client.ts';
@@ -96,6 +97,7 @@ try {
     log: silentLog,
     publicUrl: () => url,
     provider: new VideoProvider(upstream),
+    pollsPerSecond: ACCOUNT_RATES.getsPerSecond,
   };
   const follower = new Follower(services);
   console.log(

@@ -21,9 +21,9 @@ const isTool = (file: string): boolean => /^(?:scripts|bench|sim)\//.test(file);
 
 /** The console, whose files are mostly TSX, does not count. */
 const PARTS: readonly Part[] = [
-  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000, max: 101_870 },
-  { name: 'scripts, bench and sim with tests', has: isTool, budget: 26_000 },
-  { name: 'tests of src and test', has: (file) => isTest(file) && !isTool(file) },
+  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000, max: 102_215 },
+  { name: 'scripts, bench and sim without tests', has: (file) => isTool(file) && !isTest(file), budget: 26_000 },
+  { name: 'tests', has: isTest },
 ];
 
 export function checkSize(): string[] {

@@ -16,7 +16,7 @@ const TARGET = join(ROOT, 'dist', 'console');
 /** Holds the hash of the sources; the server skips it, because its type is unknown. */
 const STAMP = join(TARGET, 'source.sha256');
 /** What a browser loads before the first page shows: index.html names these files. */
-const MAX_FIRST_LOAD_BYTES = 140_000;
+const MAX_FIRST_LOAD_BYTES = 135_900;
 
 const SOURCES = [
   ...['console/**/*', 'src/rules/**/*.ts', 'package.json', 'openapi.json', 'scripts/{console,reference/*}.ts'],

@@ -1,6 +1,5 @@
 /** Markdown pages generated from the tables in src/rules, src/dialects and test/laws. */
 import { ADMIN_SCHEMAS } from '../src/api/admin/index.ts';
-import { queryParameters } from '../src/api/openapi/index.ts';
 import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/platform/http/index.ts';
 import {
   ADDED_OPTIONS,
@@ -33,8 +32,10 @@ import {
   summarizeTools,
   TOOL_DIALECTS,
 } from '../test/laws/field-summary.ts';
+import { PROBED_PROVIDERS, summarizeAgents, summarizeProbes } from '../test/laws/probes.ts';
 import { REGISTER } from '../test/laws/register.ts';
 import { page, table } from './markdown.ts';
+import { queryParameters } from './openapi/index.ts';
 
 const CELL: Readonly<Record<Cell['kind'], (cell: Cell) => string>> = {
   native: (cell) => `passed through${fallbackText(cell)}`,
@@ -204,7 +205,13 @@ export function renderFidelity(): string {
     '## Tools that providers run or define',
     'A provider gets the tools of its own dialect as they are. For others, `src/rules/tool-forms.ts` is the table: what a tool becomes, and what happens without it. **refused**: 400 `unsupported_parameter` with the place of the tool, such as `tools[1]`, before anything is sent or charged. **dropped**: named in `x-gateway-dropped`, and no response names the tool. **refused alone**: dropped beside tools that the client runs, else refused. A request that forces a tool is always refused where the provider lacks it. `capabilities.hostedTools` of a model limits what its server has.',
     table(['tool', ...TOOL_DIALECTS, 'elsewhere', 'because'], summarizeTools()),
-    'Actions of the computer tool are converted between messages and responses. A triple click becomes two clicks, held keys are pressed once, a wait loses its length, and what has no counterpart (a pressed or released button, the position of the pointer, a click without a place) becomes a screenshot. Several actions of responses are several calls of messages. Responses needs a screenshot in every result, so that a result without one repeats the newest. Toolsets of messages, and the computer tool of generate-content, whose functions and grid of coordinates differ, are refused elsewhere.',
+    "Actions of the computer tool are converted between messages and responses, and from both to generate-content. A triple click becomes two clicks, held keys are pressed once, a wait loses its length, and what has no counterpart (a pressed or released button, the position of the pointer, a click without a place) becomes a screenshot. Several actions of responses are several calls of messages. Responses needs a screenshot in every result, so that a result without one repeats the newest. Toolsets of messages are refused elsewhere. Generate-content has a function for each action, on a desktop with coordinates from 0 to 999, which become pixels of the screen that the client states or shows in its newest screenshot. Its model is not offered `mouse_down`, `mouse_up`, `key_down`, `key_up`, and functions of the client with such names stay the client's. Modifier keys of clicks in the history are left out, and so is the purpose of an action (`intent`) in replies. Gemini before 3 drives browsers only and refuses the tool. What the user should confirm reaches responses clients (`pending_safety_checks`) and is named for others.",
+    '## Newest features',
+    "**passes**: the provider's own dialect, byte for byte. **for the gateway**: has its effect here, or needs none. **not offered**: 404, because generate-content clients use groups of their own style. `test/e2e/probes.test.ts` sends each to every style.",
+    table(['client', 'feature', ...PROBED_PROVIDERS.map((name) => `${name} provider`)], summarizeProbes()),
+    '## Agents',
+    'What becomes of the requests of coding agents. `test/e2e/probes.test.ts` sends them to every style. Hidden thoughts of another provider are dropped by name; those of the own provider return to it.',
+    table(['agent', 'request', ...PROBED_PROVIDERS.map((name) => `${name} provider`)], summarizeAgents()),
     '## Words',
     `**kept**: sent unchanged. **changed**: converted to the form of the provider. **dropped**: not sent, and named in the response header \`x-gateway-dropped\`. **rejected**: 400 with the name of the field, before anything is sent upstream. **carried**: only in a value that the client returns to the provider. Values of one field can have different outcomes. The tables show two models of each provider: that of the demo, which has all capabilities, and one with fewer (${RESTRICTED}). The gateway emulates stop sequences that a model does not accept. What another model (see \`src/rules/model-families.ts\`) or another chat-completions server (see \`src/rules/chat-presets.ts\`) does not support is dropped and named, and so are unknown fields. When client and group use the same dialect, the body passes through unchanged.`,
     'Some options are written by the gateway: fields that the client did not send, or sent in another form. When a provider rejects one of them with 400 or 422, and the client has received nothing, the request is sent again without it: once per call, and never for images. What helped is remembered by account and model until the configuration changes. Errors about a value that the client sent reach the client. Of these options, native chat streams have `stream_options`:',

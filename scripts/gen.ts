@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ADMIN_SCHEMAS } from '../src/api/admin/index.ts';
 import { CONSOLE_SCHEMAS } from '../src/api/console/index.ts';
-import { openApi } from '../src/api/openapi/index.ts';
 import { environmentTable } from '../src/platform/config.ts';
 import { connect, joinEmbedded, migrate, openDatabase } from '../src/platform/db/index.ts';
 import { version } from '../src/platform/version.ts';
@@ -17,6 +16,7 @@ import { renderKubernetes } from './gen-kubernetes.ts';
 import { renderRows } from './gen-rows.ts';
 import { ROOT } from './modules.ts';
 import { withMetrics } from './observe.ts';
+import { openApi } from './openapi/index.ts';
 import { withClients } from './pages.ts';
 import { type Part, runPart } from './parts.ts';
 

@@ -29,8 +29,8 @@ const MODULES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   access: [['keys'], ['people']],
   catalog: [['catalog'], ['load', 'redact'], ['index'], ['setup']],
   observe: [['request-log', 'warnings']],
-  api: [['caller', 'admin'], ['openapi'], ['console']],
-  program: [['backup', 'jobs'], ['server'], ['cli']],
+  api: [['caller', 'admin'], ['console']],
+  program: [['backup', 'import', 'jobs'], ['server'], ['cli']],
 };
 
 /** Subfolders and files of the large modules, the lowest floor first. */
@@ -66,7 +66,8 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index'],
   ],
   video: [
-    ['idempotency', 'upstream', 'request', 'service-groups', 'open-work'],
+    ['request'],
+    ['idempotency', 'upstream', 'service-groups', 'open-work', 'input-files'],
     ['characters', 'target'],
     ['references'],
     ['services'],
@@ -78,17 +79,19 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   gateway: [
     ['caller', 'affinity', 'dropped', 'read-on', 'rejected-options', 'request-scan', 'stored', 'upstream-request'],
-    ['client-error', 'failure-reason', 'models', 'provider-message'],
+    ['client-error', 'failure-reason', 'models'],
     ['plan', 'next-step'],
-    ['try-ways'],
+    ['try-ways', 'key-groups'],
     ['upstream-call'],
     ['attempt'],
     ['attempts'],
     ['billing'],
     ['services', 'images'],
+    ['conversations'],
+    ['files'],
     ['native', 'converted'],
     ['background', 'probe', 'read-request'],
-    ['account-test', 'serve-call'],
+    ['batches', 'choose-group', 'serve-call'],
     ['websocket'],
     ['explain'],
     ['gateway'],

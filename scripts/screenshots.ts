@@ -1,6 +1,6 @@
 /**
  * `npm run console -- screenshots [page ...]`: writes a picture of every page of the console to SHOTS_DIR (/tmp/shots by default), light and dark,
- * for a desktop and a phone, and prints the time to the first paint and every error in the log of the browser.
+ * for a desktop, a laptop and a phone, with `--chinese` in Chinese, and prints the time to the first paint and every error in the log of the browser.
  * `npm run console -- screenshots --readme`: writes the three pictures of README.md to docs/pictures.
  * Needs an installed Chromium (CHROMIUM names it).
  */
@@ -20,8 +20,13 @@ const PICTURES = join(ROOT, 'docs', 'pictures');
 type Theme = 'light' | 'dark';
 const SIZES = {
   desktop: { viewport: { width: 1440, height: 900 } },
+  laptop: { viewport: { width: 1280, height: 800 } },
   phone: { viewport: { width: 375, height: 812 }, isMobile: true, hasTouch: true },
 } as const satisfies Record<string, BrowserContextOptions>;
+
+const words = process.argv.slice(2);
+const IS_CHINESE = words.includes('--chinese');
+const LANGUAGE: BrowserContextOptions = IS_CHINESE ? { locale: 'zh-CN' } : {};
 
 /** The pictures of the README: page, theme, and the height that shows what matters. */
 const README: readonly (readonly [page: string, theme: Theme, height: number])[] = [
@@ -55,11 +60,15 @@ async function openMenu(page: Page): Promise<void> {
 async function shootAll(browser: Browser, stage: Stage, wanted: ReadonlySet<string>): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
   for (const colorScheme of ['light', 'dark'] as const)
-    for (const size of ['desktop', 'phone'] as const)
+    for (const [size, options] of Object.entries(SIZES))
       for (const reader of ['operator', 'user'] as const) {
-        const page = await signedIn(browser, stage, reader, { ...SIZES[size], colorScheme });
+        const page = await signedIn(browser, stage, reader, { ...options, ...LANGUAGE, colorScheme });
         const pages = stage.pages.filter((one) => one.reader === reader);
-        await shootPages(page, stage, { pages, wanted, suffix: `${colorScheme}.${size}.png` });
+        await shootPages(page, stage, {
+          pages,
+          wanted,
+          suffix: `${colorScheme}.${size}${IS_CHINESE ? '.zh' : ''}.png`,
+        });
         await page.context().close();
       }
 }
@@ -77,7 +86,8 @@ async function shootPages(page: Page, stage: Stage, { pages, wanted, suffix }: S
     await show(page, stage, one);
     await page.screenshot({ path: join(FOLDER, `${one.name}.${suffix}`), fullPage: true });
   }
-  for (const [name, on, act] of ACTIONS) {
+  // They name buttons in English.
+  for (const [name, on, act] of IS_CHINESE ? [] : ACTIONS) {
     const below = pages.find((one) => one.name === on);
     if (!below || !isWanted(name)) continue;
     await show(page, stage, below);
@@ -153,13 +163,12 @@ async function printFirstPaint(browser: Browser, { url }: Stage): Promise<void> 
 
 const executable = chromiumPath();
 if (executable === undefined) throw new Error(NO_CHROMIUM);
-const words = process.argv.slice(2);
 const browser = await launchChromium(executable);
 const stage = await openStage();
 try {
   await printFirstPaint(browser, stage);
   if (words.includes('--readme')) await shootReadme(browser, stage);
-  else await shootAll(browser, stage, new Set(words));
+  else await shootAll(browser, stage, new Set(words.filter((word) => !word.startsWith('--'))));
 } finally {
   await browser.close();
   await stage.close();

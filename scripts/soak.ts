@@ -86,12 +86,17 @@ const PARTS = {
     },
   },
   loss: {
-    about: 'loses the answers to video creates of one user, with kills; --answers 200, --seed 1',
+    about:
+      'loses the answers to video creates of one user, and sends orders to a chaotic provider, with kills; --answers 200, --orders 2000, --seed 1',
     run: () => {
       const { values } = parseArgs({
-        options: { answers: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } },
+        options: {
+          answers: { type: 'string', default: '200' },
+          orders: { type: 'string', default: '2000' },
+          seed: { type: 'string', default: '1' },
+        },
       });
-      const settings = { LOST_ANSWERS: values.answers, LOSS_SEED: values.seed };
+      const settings = { LOST_ANSWERS: values.answers, CHAOS_ORDERS: values.orders, LOSS_SEED: values.seed };
       return runTests(['test/e2e/video-loss.test.ts'], 3_600, settings);
     },
   },

@@ -58,6 +58,14 @@ export const KNOWN: readonly KnownRow[] = [
       events.some((event) => contradicts(event, events)),
   },
   {
+    rule: 'no call wanted',
+    why: 'Converse cannot be told to call nothing, so it gets no tools',
+    applies: (difference, { provider, recording }) =>
+      provider === 'converse' &&
+      loss(difference, /^tool(?:s\.|_choice)/) &&
+      [recording.request?.json.tool_choice, recordOf(recording.request?.json.tool_choice).type].includes('none'),
+  },
+  {
     rule: 'summary of reasoning',
     why: 'a chat server has no choice of summaries; the response contains what it shows',
     applies: (difference, { provider }) =>

@@ -1,0 +1,2 @@
+export { type DocumentOptions, openApi } from './document.ts';
+export { queryParameters } from './zod.ts';

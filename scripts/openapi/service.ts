@@ -1,0 +1,59 @@
+/** Endpoints of operators and providers in the reference: health, metrics, this document, pages and reports. */
+import { OPERATION_ERRORS, type OperatorOperation, VIDEO_OPERATION_ERRORS } from '../../src/rules/index.ts';
+import { errorResponses } from './errors.ts';
+import type { OperationDescription } from './inference.ts';
+import { ANY_OBJECT, bytes, json, ranged, TEXT } from './schema.ts';
+
+type Responses = Readonly<Record<string, object>>;
+
+const { every, metrics, body, file } = OPERATION_ERRORS;
+
+/** Beside the errors of every request. */
+const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
+  'operator.alive': { 200: json('It is alive', '{ status: "alive" }', { status: 'alive' }) },
+  'operator.ready': {
+    200: json('It takes requests', '{ status: "ready" }', { status: 'ready' }),
+    503: json('It takes none', '{ status: "not ready", reason: string }', {
+      status: 'not ready',
+      reason: 'starting',
+    }),
+  },
+  'operator.metrics': {
+    200: bytes('Metrics in the text format of Prometheus', 'text/plain', TEXT),
+    ...errorResponses('openai', metrics),
+  },
+  'operator.openapi': {
+    200: json('This document', 'object'),
+    304: { description: 'The client has the document' },
+  },
+  'characters.preview': {
+    200: bytes('The picture', 'image/*'),
+    304: { description: 'The client has the picture' },
+    ...errorResponses('openai', [...file, 'public_character_not_found']),
+  },
+  'files.link': {
+    200: bytes('The file', '*/*'),
+    ...errorResponses('openai', [...file, 'file_not_found', 'rate_limit_exceeded']),
+  },
+  'results.link': {
+    ...ranged('The file', 'video/*'),
+    ...errorResponses('openai', VIDEO_OPERATION_ERRORS['videos.lastFrame']),
+  },
+  'sessions.return': {
+    200: bytes('A page that says how the authorization ended', 'text/html', TEXT),
+    404: bytes('A page that says what is wrong', 'text/html', TEXT),
+  },
+  'provider.report': {
+    200: json('The state is noted', 'object'),
+    204: { description: 'The state is noted' },
+    ...errorResponses('openai', [...every, ...body, ...file]),
+  },
+};
+
+export const describeService = (operation: OperatorOperation): OperationDescription => ({
+  parameters: [],
+  ...(operation === 'provider.report' && {
+    requestBody: { required: true, content: { 'application/json': { schema: ANY_OBJECT } } },
+  }),
+  responses: { ...errorResponses('openai', every), ...RESPONSES[operation] },
+});
