@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { createFirstLink, linkUrl } from '../../src/access/people/index.ts';
 import { demoSetup } from '../../src/catalog/setup/index.ts';
-import { formatNanos } from '../../src/core/index.ts';
 import { openPage, signInAs, untilLoaded, type WatchedPage } from '../support/browser.ts';
 import { Receiver, seedEvents } from '../support/callbacks.ts';
 import { chromiumPath, launchChromium, NO_CHROMIUM } from '../support/chromium.ts';
@@ -502,125 +501,6 @@ longTest('an operator finds calls by what they know of them, and keeps the view'
   await page.locator('.menu summary').first().click();
   await press(page, 'Dear ones');
   await page.waitForURL(/status=200&sort=charge/);
-});
-
-/** The jobs of a day, and how many clicks each takes from the first page. */
-const JOBS: Readonly<Record<string, number>> = {
-  'which account is slow': 1,
-  'which credential is refused, and why': 0,
-  'who is near a limit': 2,
-  'who set this price': 2,
-  'what was earned today, video included': 1,
-  'invite a customer with credit, limits and keys': 5,
-  'try a model as a user': 3,
-};
-
-longTest('each job of a day takes its number of clicks', { skip }, async () => {
-  const { page, faults } = operator;
-  const counted: Record<string, number> = {};
-  const job = async (
-    name: string,
-    home: string,
-    act: (click: (target: Locator) => Promise<void>) => Promise<void>,
-    on = page,
-  ) => {
-    await open(on, home);
-    counted[name] = 0;
-    await act(async (target) => {
-      counted[name] = (counted[name] ?? 0) + 1;
-      await target.click();
-    });
-  };
-  const to = (name: string, on = page): Locator => on.getByRole('link', { name, exact: true }).first();
-  const button = (name: string, on = page): Locator => on.getByRole('button', { name, exact: true }).last();
-
-  await db()
-    .updateTable('users')
-    .set({ limits: JSON.stringify({ spend_month: '0.000001' }) })
-    .where('id', '=', 'me')
-    .execute();
-  await db()
-    .updateTable('account_tests')
-    .set({ ok: false, reason: 'credential', message: 'Key revoked' })
-    .where('account_id', '=', 'second')
-    .execute();
-  await job('which account is slow', '/overview', async (click) => {
-    await click(to('Accounts'));
-    const row = page.locator('tr[data-id=demo-responses]');
-    await row
-      .getByText(/\d+(?:\.\d+)? m?s/)
-      .first()
-      .waitFor();
-    assert.match(await row.innerText(), /100%/);
-    assert.match(await page.locator('tr[data-id=second]').innerText(), /Credential refused/);
-  });
-  await job('which credential is refused, and why', '/overview', async () => {
-    await page.getByText('The provider refuses the credential of second.').waitFor();
-    await page.getByText('Key revoked').waitFor();
-  });
-  await job('who is near a limit', '/overview', async (click) => {
-    await click(to('Users'));
-    await untilLoaded(page);
-    await click(page.getByLabel('Limit used'));
-    await page.getByLabel('Limit used').selectOption('Reached');
-    await page.locator('tr[data-id=demo]').waitFor({ state: 'detached' });
-    assert.match(await page.locator('tr[data-id=me]').innerText(), /% of \$0\.000001 a month/);
-  });
-  await job('who set this price', '/overview', async (click) => {
-    await click(to('Models'));
-    await click(page.locator('tr[data-id="messages demo-messages"]').getByRole('link'));
-    await page.getByRole('cell', { name: 'Olga' }).waitFor();
-  });
-  await job('what was earned today, video included', '/overview', async (click) => {
-    const tile = page.getByRole('link', { name: /Revenue today/ });
-    await tile.getByText('$').waitFor();
-    const shown = await tile.locator('[data-full]').getAttribute('data-full');
-    await click(tile);
-    await page.locator(`tfoot [data-full="${shown}"]`).waitFor();
-    const { rows } = await sql<{
-      nanos: bigint;
-    }>`select sum(nanos)::bigint as nanos from usage_daily where day = current_date`.execute(db());
-    assert.equal(shown?.replace(/0+$/, ''), `$${formatNanos(rows[0]?.nanos ?? 0n)}`.replace(/0+$/, ''));
-  });
-  await job('invite a customer with credit, limits and keys', '/overview', async (click) => {
-    await click(to('People'));
-    await click(button('Invite person'));
-    await fill(page, {
-      'E-mail': 'new@example.test',
-      User: 'newcomer',
-      'First credit in dollars': '25',
-      'Dollars a day': '5',
-    });
-    await click(button('Invite person'));
-    await click(button('Copy'));
-    await click(button('Done'));
-    const made = await db()
-      .selectFrom('users')
-      .select(['max_keys', 'limits'])
-      .where('id', '=', 'newcomer')
-      .executeTakeFirst();
-    assert.deepEqual(made, { max_keys: 5, limits: { spend_day: '5' } });
-  });
-  await job(
-    'try a model as a user',
-    '/my/keys',
-    async (click) => {
-      await click(to('Models', user.page));
-      await click(user.page.locator('tr[data-id$=" demo-responses"]').getByRole('link', { name: 'Playground' }));
-      await user.page.getByText('Price:').waitFor();
-      await click(button('Run', user.page));
-      await user.page.getByText(/charged \$/).waitFor();
-    },
-    user.page,
-  );
-  assert.deepEqual(counted, JOBS);
-  await db().updateTable('account_tests').set({ ok: true, reason: null, message: null }).execute();
-  // The playground asks again until the call is in the log.
-  for (const list of [faults, user.faults])
-    assert.deepEqual(
-      list.splice(0).filter((fault) => !fault.includes('status of 404')),
-      [],
-    );
 });
 
 longTest('three jobs are done with the keyboard alone', { skip }, async () => {

@@ -120,8 +120,13 @@ longTest('two models of two keys reply to one prompt side by side, each charged 
   await open('responses');
   await page.getByLabel('Model', { exact: true }).fill('demo-responses');
   await press('Compare two models');
-  await page.getByLabel('Second key').selectOption(await keyId('generate'));
+  const otherKey = await keyId('generate');
+  const listed = page.waitForResponse((response) => response.url().includes(`key=${otherKey}`));
+  await page.getByLabel('Second key').selectOption(otherKey);
   const second = page.getByLabel('Second model');
+  // A list of models that arrives while a name is typed would mix both.
+  await listed;
+  await until('a model of the second key', async () => (await second.inputValue()) !== '');
   await second.fill('demo-generate');
   await page.getByLabel('Prompt').fill('Which one are you?');
   await press('Run');

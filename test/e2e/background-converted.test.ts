@@ -301,12 +301,16 @@ describe('a background request on a converted group', () => {
 
   test('names what the provider does not get', async () => {
     const user = await newUser('claude');
-    const response = await send(user, { ...ask(user), truncation: 'auto' });
+    const tools = [{ type: 'image_generation' }, { type: 'function', name: 'find', parameters: { type: 'object' } }];
+    const response = await send(user, { ...ask(user), truncation: 'auto', tools });
     assert.equal(response.status, 200);
     assert.match(response.headers.get('x-gateway-dropped') ?? '', /truncation/);
     assert.equal(response.headers.get('x-gateway-converted'), 'responses->messages');
-    const { id } = (await response.json()) as { id: string };
-    assert.equal((await ended(openai(gateway.url, user.key), id)).status, 'completed');
+    const first = (await response.json()) as { id: string; tools: { type: string }[] };
+    const names = (given: readonly { type: string }[]) => given.map(({ type }) => type);
+    assert.deepEqual(names(first.tools), ['function'], 'no tool that the provider did not get');
+    const last = await ended(openai(gateway.url, user.key), first.id);
+    assert.deepEqual([last.status, names(last.tools)], ['completed', ['function']]);
   });
 
   test('that cannot be made is rejected by name, and nothing is sent', async () => {

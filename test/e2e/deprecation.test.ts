@@ -16,7 +16,7 @@ for (const row of [
   Object.assign(row, { deprecated: DEPRECATED });
 /** Loaded after the change, because the routes are made from the tables when they load. */
 const { basicSetup, startGateway } = await import('../support/gateway.ts');
-const { openApi } = await import('../../src/api/openapi/index.ts');
+const { openApi } = await import('../../scripts/openapi/index.ts');
 const { ADMIN_SCHEMAS } = await import('../../src/api/admin/index.ts');
 const { CONSOLE_SCHEMAS } = await import('../../src/api/console/index.ts');
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
+import { toFile } from 'openai';
 import { checkLedger } from '../../src/ledger/index.ts';
 import type { ShownAuditLine, ShownErasure, ShownUser } from '../../src/schemas/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
@@ -80,6 +81,19 @@ async function addEverything(user: string): Promise<Scene> {
     return (await captures()).length > 0;
   });
   const key = keys.openai ?? '';
+  const client = openai(gateway.url, key);
+  await client.conversations.create({ items: [{ type: 'message', role: 'user', content: `${MARK} talks` }] });
+  const line = {
+    custom_id: MARK,
+    method: 'POST',
+    url: '/v1/responses',
+    body: { model: 'demo-responses', input: MARK },
+  };
+  const file = await toFile(Buffer.from(JSON.stringify(line)), `${MARK}.jsonl`);
+  const { id: fileId } = await client.files.create({ file, purpose: 'batch' });
+  const batch = { input_file_id: fileId, endpoint: '/v1/responses', completion_window: '24h' } as const;
+  const { id: batchId } = await client.batches.create(batch);
+  await until('the batch', async () => (await client.batches.retrieve(batchId)).status === 'completed');
   const make = async (more: object): Promise<string> => {
     const body = taskBody('A', {
       content: [textItem(`${MARK} runs`)],
@@ -166,6 +180,9 @@ test('an erased user leaves no name, address or content in any table, and a ledg
     'responses',
     'captures',
     'calls',
+    'files',
+    'batches',
+    'conversations',
   ])
     assert.ok((erases[kind] ?? 0) > 0, `${kind}: ${JSON.stringify(erases)}`);
   assert.equal(preview.waits_for.tasks, 1);
@@ -287,7 +304,16 @@ test('an export has all that is stored of a user, for them and for operators, an
     'authorization',
   ])
     assert.ok(kinds.has(kind), `${kind} of ${[...kinds].join()}`);
-  for (const kind of ['warning', 'warning_destination', 'stored_response', 'capture']) assert.ok(kinds.has(kind), kind);
+  for (const kind of [
+    'warning',
+    'warning_destination',
+    'stored_response',
+    'capture',
+    'file',
+    'batch',
+    'conversation_item',
+  ])
+    assert.ok(kinds.has(kind), kind);
   assert.match(JSON.stringify(lines.filter(({ object }) => object === 'stored_response')), /zebrine writes/);
   const members = JSON.stringify(lines.map(({ content: _, ...line }) => line));
   assert.doesNotMatch(members, /sealed|password|account|upstream|cost/, 'no secret, account or cost');

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { openWorkerServices } from '../../src/program/server/command-services.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { google } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -107,15 +108,68 @@ test('an interaction goes to the account that holds it, and belongs to its user'
   assert.equal((await call('', { body })).status, 200);
 });
 
+test('G 4.6: one in the background is held, followed and charged once, cancelled and deleted', async () => {
+  const { db } = gateway.context.database;
+  const worker = await openWorkerServices(gateway.context);
+  const follow = async (): Promise<void> => {
+    await db
+      .updateTable('background_responses')
+      .set({ next_check_at: new Date(0) })
+      .where('state', '=', 'running')
+      .execute();
+    await worker.background.jobs[0]?.run();
+  };
+  const begin = async () => {
+    const response = await call('', { body: { model: 'demo-generate', input: 'Hello', background: true } });
+    const { id, status } = (await response.json()) as { id: string; status: string };
+    assert.deepEqual([response.status, status], [200, 'in_progress']);
+    const row = await db
+      .selectFrom('background_responses')
+      .selectAll()
+      .where('response_id', '=', id)
+      .executeTakeFirstOrThrow();
+    const charges = () =>
+      db
+        .selectFrom('usage_records')
+        .select(['operation', 'output_tokens', 'estimated'])
+        .where('request_id', '=', row.request_id)
+        .execute();
+    return { id, row, charges };
+  };
+  try {
+    const made = await begin();
+    const hold = await db.selectFrom('holds').select('nanos').where('reference', '=', made.row.reference).execute();
+    assert.ok(BigInt(hold[0]?.nanos ?? 0) > 0n, 'its maximum cost is held');
+    assert.equal((await call(`/${made.id}`, { method: 'GET', token: foreign })).status, 404);
+    await follow();
+    await follow();
+    const { usage } = (await (await call(`/${made.id}`, { method: 'GET' })).json()) as {
+      usage: Record<string, number>;
+    };
+    const output = (usage.total_output_tokens ?? 0) + (usage.total_thought_tokens ?? 0);
+    assert.deepEqual(await made.charges(), [
+      { operation: 'interactions.create', output_tokens: BigInt(output), estimated: false },
+    ]);
+    assert.equal((await call(`/${made.id}`, { method: 'DELETE' })).status, 200);
+    const stopped = await begin();
+    assert.equal(((await (await call(`/${stopped.id}/cancel`, {})).json()) as Json).status, 'cancelled');
+    await follow();
+    assert.deepEqual(await stopped.charges(), []);
+    const { state } = await db
+      .selectFrom('background_responses')
+      .select('state')
+      .where('response_id', '=', stopped.id)
+      .executeTakeFirstOrThrow();
+    assert.equal(state, 'released');
+  } finally {
+    await worker.close();
+  }
+});
+
 test('what has no price or other owners is refused, and other groups say why', async () => {
   const refusal = async (more: Json) =>
     errorOf(await call('', { body: { model: 'demo-generate', input: 'x', ...more } }));
-  for (const more of [
-    { agent: 'deep-research' },
-    { background: true },
-    { environment: 'env_1' },
-    { cached_content: 'cachedContents/1' },
-  ]) {
+  for (const more of [{ agent: 'deep-research' }, { environment: 'env_1' }, { cached_content: 'cachedContents/1' }]) {
     const [status, message] = await refusal(more);
     assert.deepEqual([status, message.includes(Object.keys(more)[0] ?? '')], [400, true], message);
   }

@@ -57,6 +57,34 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'images.edit': onlyResponses,
   'models.list': everywhere,
   'models.get': everywhere,
+  'files.create': everywhere,
+  'files.list': everywhere,
+  'files.get': everywhere,
+  'files.content': everywhere,
+  'files.delete': everywhere,
+  'googleFiles.upload': everywhere,
+  'googleFiles.list': everywhere,
+  'googleFiles.get': everywhere,
+  'googleFiles.content': everywhere,
+  'googleFiles.delete': everywhere,
+  'batches.create': everywhere,
+  'batches.list': everywhere,
+  'batches.get': everywhere,
+  'batches.cancel': everywhere,
+  'messageBatches.create': everywhere,
+  'messageBatches.list': everywhere,
+  'messageBatches.get': everywhere,
+  'messageBatches.cancel': everywhere,
+  'messageBatches.results': everywhere,
+  'messageBatches.delete': everywhere,
+  'conversations.create': everywhere,
+  'conversations.get': everywhere,
+  'conversations.update': everywhere,
+  'conversations.delete': everywhere,
+  'conversations.addItems': everywhere,
+  'conversations.items': everywhere,
+  'conversations.item': everywhere,
+  'conversations.removeItem': everywhere,
   'usage.get': everywhere,
   'usage.request': everywhere,
   'billing.subscription': everywhere,
@@ -79,7 +107,7 @@ const MODEL = 'demo-x';
 const MESSAGES = '[{"role":"user","content":"hi"}]';
 const CONTENTS = '{ "contents": [{"parts":[{"text":"hi"}]}] }';
 /** Spacing and number formats that no serializer writes: they show that native bodies are forwarded byte for byte. */
-const BODIES: Readonly<Partial<Record<TextOperation, string>>> = {
+const BODIES: Partial<Record<TextOperation, string>> = {
   'messages.create': `{ "model":"${MODEL}", "max_tokens":5e1,"messages" : ${MESSAGES} }`,
   'messages.count': `{ "model":"${MODEL}","messages" : ${MESSAGES} }`,
   'chat.create': `{ "model":"${MODEL}","messages" : ${MESSAGES} }`,
@@ -96,6 +124,15 @@ const BODIES: Readonly<Partial<Record<TextOperation, string>>> = {
     '--frontier\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\ncontent-type: image/png\r\n\r\n\x89PNG\r\n\x1a\n',
     '--frontier--\r\n',
   ].join('\r\n'),
+  'files.create': [
+    '--frontier\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nuser_data',
+    '--frontier\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\nhello',
+    '--frontier--\r\n',
+  ].join('\r\n'),
+  'conversations.create': '{ "items":[{"id":"msg_dg1","type":"message","role":"user","content":"hi"}] }',
+  'conversations.update': '{ "metadata":{} }',
+  'conversations.addItems': '{ "items":[{"type":"message","role":"user","content":"hi"}] }',
+  'messageBatches.create': `{ "requests": [{"custom_id":"a","params":{"model":"${MODEL}","max_tokens":50,"messages":${MESSAGES}}}] }`,
   'generate.create': CONTENTS,
   'generate.stream': CONTENTS,
   'generate.count': CONTENTS,
@@ -140,6 +177,9 @@ before(async () => {
       keys: [{ user: 'ana', group: WITHOUT_CHAT }],
     }),
   );
+  const { text } = await send('files.create', '/v1/files', keyOf('openai'));
+  BODIES['batches.create'] =
+    `{ "input_file_id":"${JSON.parse(text).id}", "endpoint":"/v1/responses", "completion_window":"24h" }`;
 });
 after(async () => {
   await gateway.stop();
@@ -162,12 +202,13 @@ async function send(
 ): Promise<Exchange> {
   const row: EndpointRow = ENDPOINTS[operation];
   const { content } = row.body;
-  const type = content === 'multipart-or-json' ? 'multipart/form-data; boundary=frontier' : 'application/json';
+  const type = content.startsWith('multipart') ? 'multipart/form-data; boundary=frontier' : 'application/json';
   const response = await fetch(gateway.url + fillPath(path, id), {
     method: row.method,
     headers: {
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
       ...(content !== 'none' && { 'content-type': type }),
+      ...(content === 'bytes' && { 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' }),
     },
     ...(content !== 'none' && { body: Buffer.from(BODIES[operation as TextOperation] ?? '{}', 'latin1') }),
   });
@@ -175,7 +216,7 @@ async function send(
 }
 
 const fillPath = (path: string, id: string): string =>
-  path.replaceAll(/\{\w+\}/g, (name) => (name === '{model}' ? MODEL : id));
+  path.replaceAll(/\{\w+\}/g, (name) => (name === '{model}' ? MODEL : name === '{item_id}' ? 'msg_dg1' : id));
 
 const codeOf = (row: EndpointRow, { status, text }: Exchange): string =>
   errorCode(row.errorFormat, status, JSON.parse(text));
@@ -184,6 +225,14 @@ const codeOf = (row: EndpointRow, { status, text }: Exchange): string =>
 async function storedId(path: string, key: string): Promise<string | undefined> {
   if (path.includes('{request_id}'))
     return (await send('models.list', '/v1/models', key)).headers.get('x-request-id') ?? undefined;
+  if (path.includes('{file_id}')) return JSON.parse((await send('files.create', '/v1/files', key)).text).id;
+  if (path.includes('{conversation_id}'))
+    return JSON.parse((await send('conversations.create', '/v1/conversations', key)).text).id;
+  if (path.includes('{batch_id}')) {
+    const isMessages = path.startsWith('/v1/messages');
+    const operation = isMessages ? 'messageBatches.create' : 'batches.create';
+    return JSON.parse((await send(operation, ENDPOINTS[operation].path, key)).text).id;
+  }
   if (!path.includes('{response_id}')) return undefined;
   const { status, text } = path.includes('/interactions/')
     ? await send('interactions.create', '/v1beta/interactions', key)
@@ -262,6 +311,11 @@ for (const style of ['messages', 'generate-content'] as const) {
   }
 }
 
+/** Only background responses and running batches are cancelled, and only batches that have ended are deleted or have results. */
+const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
+  ...['responses.cancel', 'batches.cancel', 'messageBatches.results', 'messageBatches.delete'],
+]);
+
 async function assertCell(operation: TextOperation, path: string, group: string, expected: Expected): Promise<void> {
   const row: EndpointRow = ENDPOINTS[operation];
   const id = expected === 'unsupported' ? undefined : await storedId(path, keyOf(group));
@@ -273,8 +327,7 @@ async function assertCell(operation: TextOperation, path: string, group: string,
     assert.ok(exchange.text.includes(group), 'the error names the group');
     assert.deepEqual(sim.journal.requests, [], 'no provider is called');
   } else if (expected === 'own') {
-    // Only background responses are cancelled.
-    assert.equal(exchange.status, operation === 'responses.cancel' ? 400 : 200, exchange.text);
+    assert.equal(exchange.status, WITHOUT_EFFECT.has(operation) ? 400 : 200, exchange.text);
     assert.equal(converted, null);
     assert.ok(
       sim.journal.requests.every((entry) => /\/models$/.test(entry.path)),

@@ -172,8 +172,10 @@ test('V 4.4, V 8: openapi.json lists the query parameters of lists and the Idemp
     'filter.task_ids',
     'filter.model',
     'filter.service_tier',
+    'filter.label',
+    'include',
   ]);
-  assert.deepEqual(names('videos.list', 'query'), ['limit', 'after', 'order']);
+  assert.deepEqual(names('videos.list', 'query'), ['limit', 'after', 'order', 'label', 'include']);
   for (const operation of Object.keys(VIDEO_ENDPOINTS) as VideoOperation[]) {
     const row: VideoRow = VIDEO_ENDPOINTS[operation];
     if (row.status === 'planned') continue;

@@ -319,13 +319,16 @@ test('setup rejects capabilities that a model cannot have, and prices that a vid
       model({ resolutions: ['720'], ratios: [], cancel_queued: 'yes', default_duration: 16, colour: 'red' }),
     ),
     [
-      'models[0].capabilities.resolutions[0]: found "720", expected one of 480p, 720p, 1080p, 4k',
+      'models[0].capabilities.resolutions[0]: found "720", expected one of 360p, 480p, 512p, 540p, 720p, 768p, 1080p, 1440p, 2k, 4k',
       'models[0].capabilities.ratios: found a list, expected at least 1 entries',
       'models[0].capabilities.cancel_queued: found "yes", expected true or false',
-      'models[0].capabilities.default_duration: found 16, expected at most 15',
       'models[0].capabilities.colour: no such field',
     ],
   );
+  const bounds = ['at most 15', 'at most 15'].map(
+    (bound) => `models[0].capabilities.default_duration: found 16, expected ${bound}`,
+  );
+  assert.deepEqual(await setupErrors(model({ default_duration: 16 })), bounds);
   assert.deepEqual(await setupErrors(model({ thinking: 'none' })), [
     'models[0].capabilities.thinking: no such field of video models',
   ]);
@@ -335,10 +338,10 @@ test('setup rejects capabilities that a model cannot have, and prices that a vid
   });
   assert.deepEqual(
     await setupErrors(
-      text({ imageQualities: ['best/one'], maxImages: 0, imageInput: 'yes', efforts: ['huge'], seed: 1 }),
+      text({ imageQualities: ['best/one'], maxImages: 0, imageInput: 'yes', efforts: ['Huge!'], seed: 1 }),
     ),
     [
-      'models[0].capabilities.efforts[0]: found "huge", expected one of none, minimal, low, medium, high, xhigh, max',
+      'models[0].capabilities.efforts[0]: found "Huge!", expected a word of at most 32 small letters',
       'models[0].capabilities.imageInput: found "yes", expected true or false',
       'models[0].capabilities.imageQualities[0]: found "best/one", expected a word of at most 32 characters',
       'models[0].capabilities.maxImages: found 0, expected at least 1',
@@ -355,13 +358,66 @@ test('setup rejects capabilities that a model cannot have, and prices that a vid
     await setupErrors(model({}, { prices: { video: { '720p': '7', '900p': '8' }, video_with_video_input: {} } })),
     [
       'models[0].prices.video.900p: no such field',
-      'models[0].prices.video_with_video_input: found an object, expected an amount for at least one of 480p, 720p, 1080p, 4k',
+      'models[0].prices.video_with_video_input: found an object, expected an amount for at least one of 360p, 480p, 512p, 540p, 720p, 768p, 1080p, 1440p, 2k, 4k',
     ],
   );
   assert.deepEqual(
     await setupErrors({ models: [{ id: 'm', groups: ['nowhere'], capabilities: { thinking: 'none' } }] }),
     ['models[0].groups[0]: found "nowhere", expected a group of the file or the database'],
   );
+});
+
+test('setup takes a sheet of a video model and rejects what no sheet can have, with its line', async () => {
+  const file = (capabilities: string) =>
+    [
+      'groups: [{ id: film-s, style: video, variant: A }]',
+      'models:',
+      '- id: film-sheet',
+      '  groups: [film-s]',
+      `  capabilities:\n    ${capabilities}`,
+    ].join('\n');
+  const rejected = async (capabilities: string) =>
+    (await setupErrors(file(capabilities))).map((line) => line.replace('models[0].capabilities.', ''));
+  for (const [capabilities, ...expected] of [
+    ['extends: veo-9', /^extends: found "veo-9", expected one of A, EP, HC, seedance-2\.5.* \(line 6, column 5\)$/],
+    ['members: { Prompt: [a] }', /^members.*\(line 6/],
+    [
+      'members: { callback_url: true }',
+      /^members\.callback_url: found true, expected a member in lower case, other than .*callback_url.*\(line 6/,
+    ],
+    ['durations: { min: 9, max: 4 }', /^durations.*\(line 6/],
+    [
+      'sizes: { 768p: { "16:9": wide } }',
+      /^sizes\.768p\.16:9: found "wide", expected a size such as 1366x768 \(line 6/,
+    ],
+    ['references: { sound: 1 }', /^references.*\(line 6/],
+    [
+      'extends: seedance-2.5\n    resolutions: [4k]',
+      /^resolutions\[0\]: found "4k", expected one of 480p, 720p, 1080p, which the sheet seedance-2\.5 has \(line 7/,
+    ],
+    ['default_duration: 30', /^default_duration: found 30, expected at most 15 \(line 6/],
+  ] as const) {
+    const lines = await rejected(capabilities);
+    assert.equal(lines.length, expected.length, lines.join('\n'));
+    assert.match(lines[0] ?? '', expected[0], capabilities);
+  }
+  const sheet = {
+    extends: 'seedance-2.5',
+    unit: 'seconds',
+    durations: { min: 2, max: 60 },
+    default_duration: 30,
+    sizes: { '768p': { '16:9': '1366x768' } },
+    resolutions: ['768p'],
+    references: { reference_image: 3 },
+    members: { output_format: ['mp4', 'mov', 'webm'], seed: { min: 0, max: 9 }, draft: false },
+    conditions: [{ when: { output_format: 'webm' }, only: { generate_audio: [false] } }],
+  };
+  await apply({
+    groups: [{ id: 'film-s', style: 'video', variant: 'A' }],
+    models: [{ id: 'film-sheet', groups: ['film-s'], capabilities: sheet, prices: { video: { '768p': '1' } } }],
+  });
+  const stored = await db().selectFrom('models').select('capabilities').where('pattern', '=', 'film-sheet').execute();
+  assert.deepEqual(stored, [{ capabilities: sheet }]);
 });
 
 test('setup rejects unknown tiers, tiers that are neither rates nor a multiplier, and free models with prices', async () => {

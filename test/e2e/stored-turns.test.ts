@@ -50,7 +50,13 @@ const counted = async (): Promise<{ rows: number; counter: number }> => {
 /** The job, as a server runs it. */
 const runExpiry = async (): Promise<void> => {
   const none = { jobs: [], eraseUser: async () => 0 };
-  const jobs = jobsFor({ ...gateway.context, video: none, background: none, warnings: none, watch: { onWork() {} } });
+  const jobs = jobsFor({
+    ...gateway.context,
+    video: none,
+    background: none,
+    warnings: none,
+    watch: { onWork() {}, read: async () => undefined },
+  });
   const job = jobs.find(({ name }) => name === 'responses.expire') ?? assert.fail();
   await job.run();
 };

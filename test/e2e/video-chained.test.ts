@@ -116,10 +116,12 @@ for (const variant of ['A', 'EP', 'HC'] as const)
       assert.deepEqual([hold.state, hold.settled_nanos], ['settled', nanos]);
   });
 
-test('a chained create sends our task id as Idempotency-Key and no safety identifier', async () => {
+test('a chained create sends our task id as Idempotency-Key and label, and the user, without a safety identifier', async () => {
   const { id } = await created(taskBody('A'));
   const sent = chain.relay.requests.findLast(({ method, path }) => method === 'POST' && path === TASKS);
   assert.equal(sent?.headers['idempotency-key'], id);
+  assert.equal(sent?.headers['x-gateway-label'], id);
+  assert.equal(sent?.headers['x-gateway-end-user'], (await rowOf(chain.outer, id)).safety_identifier);
   assert.ok(!('safety_identifier' in JSON.parse(sent?.body ?? '{}')));
 });
 
@@ -246,7 +248,7 @@ test('V 4.2 r3: a lost response of the inner gateway is reconciled by its list',
     { worker: false },
   ));
 
-test('V 4.2 r3: lost responses of two users are not reconciled by the list, which does not name users', () =>
+test('V 4.2 r3: equal tasks of two users whose responses were lost are told apart by their labels in the list', () =>
   withOwnChain(
     async (own) => {
       const ids = [];
@@ -257,7 +259,11 @@ test('V 4.2 r3: lost responses of two users are not reconciled by the list, whic
       }
       const jobs = await openJobs(own.outer);
       await jobs.run('tasks.reconcile').finally(() => jobs.close());
-      for (const id of ids) assert.equal((await rowOf(own.outer, id)).submission, 'unknown');
+      for (const id of ids) {
+        const { submission, upstream_id } = await rowOf(own.outer, id);
+        assert.equal(submission, 'confirmed');
+        assert.equal((await rowOf(own.inner.gateway, upstream_id)).label, id);
+      }
     },
     { worker: false },
   ));

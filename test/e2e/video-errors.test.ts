@@ -223,6 +223,6 @@ for (const [how, act] of Object.entries(UNAVAILABLE))
       return canned.requests.length === before ? response : undefined;
     });
     assert.deepEqual([status, body.error?.code], [409, 'asset_binding_unavailable'], JSON.stringify(body));
-    assert.equal(headers.get('x-should-retry'), 'false');
+    assert.equal(headers.get('x-should-retry'), 'true');
     assert.ok(Number(headers.get('retry-after')) >= 1);
   });

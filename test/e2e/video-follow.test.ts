@@ -126,6 +126,21 @@ test('V 8: usage above the hold is charged in full', async () => {
   assert.ok((hold.settled_nanos ?? 0n) > hold.nanos);
 });
 
+test('V 3: a running task that is cancelled at the provider ends, and its hold is released', async () => {
+  const id = await create(trigger('EP', 'stuck=running'));
+  const seen = async (status: string) => {
+    await hurry(id);
+    return (await read(id)).status === status;
+  };
+  await until('the task runs', () => seen('running'));
+  const task = fixture.sim.video.tasks.all[0];
+  assert.ok(task);
+  task.status = 'cancelled';
+  await until('the task is cancelled', () => seen('cancelled'));
+  assert.equal((await read(id)).error?.code, 'task_cancelled');
+  assert.equal((await holdOf(id)).state, 'released');
+});
+
 test('V 3: a queued task of variant A is cancelled at the provider and costs nothing', async () => {
   const id = await create(trigger('A', 'stuck=queued'));
   const { status } = await callVideo(fixture.gateway.url, `${TASKS}/${id}`, { method: 'DELETE' });

@@ -674,7 +674,7 @@ describe('the compatibility entry', () => {
       assertError(response, 404, 'not_found');
     }
     for (const path of ['/v1/videos/edits', '/v1/videos/extensions', '/v1/videos/characters'])
-      assertError(await callVideo(fixture.gateway.url, path, { body: {} }), 405, 'method_not_allowed');
+      assertError(await callVideo(fixture.gateway.url, path, { body: {} }), 404, 'not_found');
   });
 });
 

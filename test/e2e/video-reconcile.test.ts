@@ -22,7 +22,10 @@ let jobs: VideoJobs;
 let db: Db;
 
 before(async () => {
-  fixture = await startVideo({ video: { clock: 'manual' }, env: { ADMIN_TOKEN } });
+  fixture = await startVideo({
+    video: { clock: 'manual', returnsExpiry: false },
+    env: { ADMIN_TOKEN, VIDEO_CREATES_PER_MINUTE: '1000' },
+  });
   jobs = await openJobs(fixture.gateway);
   ({ db } = fixture.gateway.context.database);
 });
@@ -34,6 +37,7 @@ after(async () => {
 
 /** Earlier tests leave no open task behind that the next one could be confused with. */
 beforeEach(async () => {
+  fixture.sim.video.settings.returnsExpiry = false;
   for (const { id } of fixture.sim.video.tasks.all) fixture.sim.video.tasks.forget(id);
   await age('2 days');
   await jobs.run('tasks.reconcile');
@@ -169,6 +173,26 @@ test('two candidates for one task, and one candidate for two tasks, are left alo
   assert.deepEqual([(await rowOf(first)).submission, (await rowOf(second)).submission], ['unknown', 'unknown']);
 });
 
+test('equal submissions are told apart by the expiry that the provider returns', async () => {
+  fixture.sim.video.settings.returnsExpiry = true;
+  const ids = [await createUnknown(), await createUnknown('status=503'), await createUnknown()];
+  await jobs.run('tasks.reconcile');
+  const [last, first] = upstream();
+  const found = await Promise.all(ids.map(rowOf));
+  assert.deepEqual(
+    found.map(({ upstream_id }) => upstream_id),
+    [first?.id, null, last?.id],
+  );
+  assert.deepEqual(
+    upstream().map(({ request }) => request.expiresAfter),
+    [172_797, 172_799],
+  );
+  // A time that the caller sets is sent as it is.
+  const own = await createUnknown(LOST, { variant: 'A', execution_expires_after: 172_800 });
+  assert.equal(upstream()[0]?.request.expiresAfter, 172_800);
+  assert.equal((await rowOf(own)).sent_expiry, null);
+});
+
 test('a candidate is left alone while an other submission of the user is under way', async () => {
   const [first, second] = [await createUnknown(), await createUnknown('status=503')];
   await sql`update video_tasks set submission = 'sending' where id = ${second}`.execute(db);
@@ -250,6 +274,7 @@ for (const [about, variant, one, other] of [
   ['search', 'A', { tools: [{ type: 'web_search' }] }, {}],
 ] as const)
   test(`two unknown submissions of one user that differ in ${about} are told apart`, async () => {
+    fixture.sim.video.settings.returnsExpiry = 'execution_expires_after' in one;
     const ids = [await createUnknown(LOST, { variant, ...one }), await createUnknown(LOST, { variant, ...other })];
     await finishAll();
     await jobs.run('tasks.reconcile');
@@ -298,7 +323,7 @@ test('the list is read back to the time of the submission, beyond its first page
   assert.ok(mine);
   fixture.sim.video.settings.queueLimit = 1_000;
   const { account, request, plan } = mine;
-  for (let n = 0; n < 120; n += 1)
+  for (let n = 0; n < 520; n += 1)
     fixture.sim.video.tasks.create({ account, plan, faults: [], request: { ...request, safetyIdentifier: 'other' } });
   await jobs.run('tasks.reconcile');
   assert.equal(await upstreamOf(id), mine.id);

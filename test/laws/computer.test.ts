@@ -1,4 +1,4 @@
-/** The computer tool between messages and responses: tool, calls, screenshots and history in both directions. */
+/** The computer tool between messages and responses, and of both over generate-content: tool, calls, screenshots and history. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { rgbPng } from '../../sim/png.ts';
@@ -284,6 +284,163 @@ describe('a messages client over responses', () => {
       deltas,
       SAME.map(([, messages]) => messages),
     );
+  });
+});
+
+describe('clients of both over generate-content', () => {
+  const EXCLUDED = ['mouse_down', 'mouse_up', 'key_down', 'key_up'];
+  /** Calls of the provider's desktop, on a screen of 800 by 600 pixels, and the same in messages. */
+  const DESKTOP: readonly (readonly [name: string, args: Json, messages: Json])[] = [
+    ['click', { x: 500, y: 500 }, { action: 'left_click', coordinate: [400, 300] }],
+    ['double_click', { x: 0, y: 10 }, { action: 'double_click', coordinate: [0, 6] }],
+    ['triple_click', { x: 500, y: 500 }, { action: 'triple_click', coordinate: [400, 300] }],
+    ['middle_click', { x: 500, y: 500 }, { action: 'middle_click', coordinate: [400, 300] }],
+    ['right_click', { x: 500, y: 500 }, { action: 'right_click', coordinate: [400, 300] }],
+    ['move', { x: 250, y: 750 }, { action: 'mouse_move', coordinate: [200, 450] }],
+    [
+      'drag_and_drop',
+      { start_x: 250, start_y: 750, end_x: 500, end_y: 500 },
+      { action: 'left_click_drag', start_coordinate: [200, 450], coordinate: [400, 300] },
+    ],
+    [
+      'scroll',
+      { x: 500, y: 500, direction: 'up', magnitude_in_pixels: 300 },
+      { action: 'scroll', coordinate: [400, 300], scroll_direction: 'up', scroll_amount: 3 },
+    ],
+    ['type', { text: 'hello' }, { action: 'type', text: 'hello' }],
+    ['hotkey', { keys: ['ctrl', 's'] }, { action: 'key', text: 'ctrl+s' }],
+    ['wait', { seconds: 3 }, { action: 'wait', duration: 3 }],
+    ['take_screenshot', {}, { action: 'screenshot' }],
+  ];
+  const FROM_DESKTOP: typeof DESKTOP = [
+    ['type', { text: 'go', press_enter: true }, { action: 'type', text: 'go\n' }],
+    ['press_key', { key: 'ArrowUp' }, { action: 'key', text: 'Up' }],
+    ['hotkey', { keys: ['Control', 'Enter'] }, { action: 'key', text: 'ctrl+Return' }],
+    ['click', {}, { action: 'screenshot' }],
+    ['wait', {}, { action: 'wait', duration: 1 }],
+  ];
+  const TO_DESKTOP: typeof DESKTOP = [
+    ['click', { x: 999, y: 0 }, { action: 'left_click', coordinate: [800, -3] }],
+    ['take_screenshot', {}, { action: 'left_mouse_down' }],
+    ['take_screenshot', {}, { action: 'left_click' }],
+    ['hotkey', { keys: ['shift'] }, { action: 'hold_key', text: 'shift', duration: 3 }],
+  ];
+  const clients = {
+    messages: (body: Json) => ({ model: 'm', max_tokens: 99, messages: [ASK], tools: [M_TOOL], ...body }),
+    responses: (body: Json) => ({
+      model: 'm',
+      input: [ASK],
+      tools: [{ type: 'computer_use_preview', display_width: 800, display_height: 600, environment: 'linux' }],
+      ...body,
+    }),
+  };
+  const open = (client: keyof typeof clients, body: Json = {}, model?: string) => {
+    const pair = pairOf({ client, upstream: 'generate' });
+    const request = pair.client.decodeRequest(clients[client](body), { headers: {} });
+    return { pair, request, encoded: encodeRequestFor(pair, request, targetFor('generate', model)) };
+  };
+  const FIND = { name: 'move', description: 'd', input_schema: { type: 'object' } };
+
+  test('the tool is a desktop without the actions that the others lack, and without those of its own functions', () => {
+    for (const client of ['messages', 'responses'] as const)
+      assert.deepEqual(open(client).encoded.body.tools, [
+        { computerUse: { environment: 'ENVIRONMENT_DESKTOP', excludedPredefinedFunctions: EXCLUDED } },
+      ]);
+    const { encoded } = open('messages', { tools: [M_TOOL, FIND] });
+    const [functions, computer] = encoded.body.tools as { computerUse: Json; functionDeclarations: Json[] }[];
+    assert.equal(functions?.functionDeclarations[0]?.name, 'move');
+    assert.deepEqual(computer?.computerUse.excludedPredefinedFunctions, [...EXCLUDED, 'move']);
+    assert.equal(encoded.body.toolConfig, undefined);
+  });
+
+  test('older models, which drive browsers only, refuse it by name', () => {
+    assert.throws(() => open('messages', {}, 'gemini-2.5-pro'), /tools\[0\]: the tool 'computer_20251124'/);
+  });
+
+  for (const [name, args, messages] of [...DESKTOP, ...TO_DESKTOP])
+    test(`${JSON.stringify(messages)} in the history is ${name} ${JSON.stringify(args)}`, () => {
+      const { encoded } = open('messages', {
+        messages: [
+          ASK,
+          { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'computer', input: messages }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: [M_IMAGE] }] },
+        ],
+      });
+      const [, call, result] = encoded.body.contents as { parts: { functionCall: Json; functionResponse: Json }[] }[];
+      assert.deepEqual(call?.parts[0]?.functionCall, { id: 't1', name, args });
+      const { response, ...given } = result?.parts[0]?.functionResponse ?? {};
+      const parts = [{ inlineData: { mimeType: 'image/png', data: SHOT } }];
+      assert.deepEqual([given, response], [{ id: 't1', name, parts }, { output: '' }]);
+    });
+
+  test('several actions of responses are several calls, on the screen of the newest screenshot', () => {
+    const actions = [{ type: 'click', button: 'left', x: 400, y: 300 }, { type: 'wait' }];
+    const { encoded } = open('responses', { input: R_HISTORY(actions), tools: [{ type: 'computer' }] });
+    const [, calls, results] = encoded.body.contents as { parts: { functionCall: Json; functionResponse: Json }[] }[];
+    assert.deepEqual(
+      calls?.parts.map(({ functionCall: { name, args } }) => [name, args]),
+      [
+        ['click', { x: 500, y: 500 }],
+        ['wait', { seconds: 2 }],
+      ],
+    );
+    assert.deepEqual(
+      results?.parts.map(({ functionResponse: { name, parts } }) => [name, parts !== undefined]),
+      [
+        ['click', false],
+        ['wait', true],
+      ],
+    );
+  });
+
+  const chunk = (name: string, args: Json) => ({
+    candidates: [
+      { content: { role: 'model', parts: [{ functionCall: { id: 'g1', name, args } }] }, finishReason: 'STOP' },
+    ],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  });
+  const reply = (client: keyof typeof clients, name: string, args: Json, body?: Json) => {
+    const { pair, request, encoded } = open(client, body);
+    const context = { request, model: 'm', requestId: 'req_law', issuer: 'generate-content' as const, created: 0 };
+    const hub = readReply(pair.upstream, encoded, chunk(name, args), DECODE_CONTEXT);
+    const decoding = openDecoding(pair.upstream, encoded, DECODE_CONTEXT);
+    const encoder = pair.client.openEncoder(context);
+    const events = [...decoding.decode(JSON.stringify(chunk(name, args))), ...decoding.end()];
+    return {
+      whole: pair.client.encodeReply(hub, context) as { content: Json[]; output: Json[] },
+      streamed: dataOf(events.map((event) => encoder.push(event)).join('')),
+      omitted: hub.omitted,
+    };
+  };
+
+  for (const [name, args, messages] of [...DESKTOP, ...FROM_DESKTOP])
+    test(`a call ${name} ${JSON.stringify(args)} is ${JSON.stringify(messages)}, whole and streamed`, () => {
+      const { whole, streamed } = reply('messages', name, args);
+      const [{ type, name: tool, input } = {}] = whole.content;
+      assert.deepEqual([type, tool, input], ['tool_use', 'computer', messages]);
+      const deltas = streamed.flatMap(({ delta }) => (delta as Json | undefined)?.partial_json ?? []);
+      assert.deepEqual(JSON.parse(deltas.join('')), messages);
+    });
+
+  test('a responses client gets its own item, with what its user should confirm', () => {
+    const safety_decision = { decision: 'require_confirmation', explanation: 'Pays.' };
+    const args = { x: 500, y: 500, intent: 'Pay', safety_decision };
+    const click = { type: 'click', button: 'left', x: 400, y: 300, keys: null };
+    const checks = [{ id: 'g1', code: 'require_confirmation', message: 'Pays.' }];
+    const { whole, streamed, omitted } = reply('responses', 'click', args);
+    const done = streamed.find(({ type }) => type === 'response.output_item.done') as unknown as { item: Json };
+    for (const item of [whole.output[0], done.item])
+      assert.deepEqual(
+        [item?.type, item?.call_id, item?.actions, item?.pending_safety_checks],
+        ['computer_call', 'g1', [click], checks],
+      );
+    assert.deepEqual(omitted, ['intent']);
+    assert.deepEqual(reply('messages', 'click', args).omitted, ['pending_safety_checks', 'intent']);
+  });
+
+  test('a function of the client stays one', () => {
+    const { whole } = reply('messages', 'move', { x: 1, y: 2 }, { tools: [M_TOOL, FIND] });
+    assert.deepEqual([whole.content[0]?.name, whole.content[0]?.input], ['move', { x: 1, y: 2 }]);
   });
 });
 

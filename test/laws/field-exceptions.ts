@@ -43,6 +43,11 @@ export const INTENDED: readonly Exception[] = [
     why: 'a model without reasoning never thinks',
     pairs: /over (?:responses|chat|converse)/,
   },
+  {
+    fields: /\(computer_use_preview\)\.display_(?:width|height)/,
+    why: 'coordinates of calls become pixels of it',
+    pairs: /over generate/,
+  },
   { fields: /budget_tokens$/, why: 'becomes one of few efforts' },
   { fields: /\(tool_addition\)\.tool\(tool_reference\)/, why: 'unhides a tool that is offered from the start' },
   {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { codecOf, encodeRequestFor, pairOf } from '../../src/dialects/index.ts';
-import type { CapabilityOverrides, Dialect } from '../../src/rules/index.ts';
+import type { CapabilityOverrides, Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import { targetFor } from './dialect-pairs.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ const MINIMAL: Readonly<Partial<Record<Dialect, Json>>> = {
 };
 
 /** Converts the smallest request of the client with `more` in it. */
-function convert(client: Dialect, upstream: Dialect, more: Json, flags: CapabilityOverrides = {}) {
+function convert(client: Dialect, upstream: UpstreamDialect, more: Json, flags: CapabilityOverrides = {}) {
   const request = codecOf(client).client.decodeRequest({ ...MINIMAL[client], ...more }, { headers: {} });
   return encodeRequestFor(pairOf({ client, upstream }), request, targetFor(upstream, 'some-model', flags));
 }
@@ -74,6 +74,55 @@ describe('names of what is left out', () => {
       'reasoning.summary',
     ]);
     assert.deepEqual(convert('responses', 'messages', { reasoning: { effort: 'low', summary: 'auto' } }).dropped, []);
+    assert.deepEqual(convert('responses', 'converse', { reasoning: { summary: 'auto' } }).dropped, [
+      'reasoning.summary',
+    ]);
+  });
+});
+
+describe('an effort that no table knows', () => {
+  const more = { reasoning_effort: 'ultra' };
+
+  test('reaches a model of which no table says what it accepts', () => {
+    const bodyFor = (upstream: Dialect) => convert('chat', upstream, more).body;
+    assert.deepEqual(bodyFor('messages').output_config, { effort: 'ultra' });
+    assert.equal((bodyFor('responses').reasoning as Json).effort, 'ultra');
+    assert.equal(((bodyFor('generate').generationConfig as Json).thinkingConfig as Json).thinkingLevel, 'ULTRA');
+    for (const [client, own] of [
+      ['messages', { output_config: { effort: 'ultra' } }],
+      ['responses', { reasoning: { effort: 'ultra' } }],
+    ] as const)
+      assert.equal(convert(client, 'chat', own).body.reasoning_effort, 'ultra');
+    const level = {
+      contents: [{ parts: [{ text: 'hi' }] }],
+      generationConfig: { thinkingConfig: { thinkingLevel: 'ULTRA' } },
+    };
+    const request = codecOf('generate').client.decodeRequest(level, { model: 'm', headers: {} });
+    assert.equal(request.reasoning.effort, 'ultra');
+  });
+
+  test('is named where the model thinks by tokens, or not at all', () => {
+    const flags = [
+      ['messages', { thinking: 'manual' }],
+      ['messages', { thinking: 'none' }],
+      ['generate', { thinkingConfig: 'budget' }],
+      ['responses', { efforts: [] }],
+    ] as const;
+    for (const [upstream, lacks] of flags)
+      assert.deepEqual(convert('chat', upstream, more, lacks).dropped, ['reasoning_effort'], upstream);
+  });
+
+  test('is refused where a table, or the operator, says what the model accepts', () => {
+    const message = "reasoning_effort: expected one of low, high, not 'ultra'.";
+    for (const upstream of others('chat'))
+      assert.throws(() => convert('chat', upstream, more, { efforts: ['low', 'high'] }), {
+        code: 'invalid_value',
+        message,
+      });
+    assert.deepEqual(convert('chat', 'messages', more, { efforts: ['low', 'ultra'] }).body.output_config, {
+      effort: 'ultra',
+    });
+    assert.throws(() => convert('chat', 'messages', { reasoning_effort: 'U ltra' }), { code: 'invalid_value' });
   });
 });
 

@@ -7,22 +7,22 @@ import { testDatabase } from '../support/database.ts';
 
 /** Rows of these tables go as a whole. */
 const GONE =
-  `asset_accounts asset_groups assets authorization_sessions background_responses callback_attempts callback_circuits
-  callback_events captures idempotency_records notice_deliveries notices people stored_bytes stored_responses
+  `asset_accounts asset_groups assets authorization_sessions background_responses batch_lines batches callback_attempts callback_circuits
+  callback_defaults callback_events captures conversation_items conversations file_parts files idempotency_records notice_deliveries notices people stored_bytes stored_responses
   warning_destinations warning_rules warning_states`.split(/\s+/);
 
 /** Ids, words of the product, figures and hashes of random values. */
 const NAMELESS: Readonly<Record<string, string>> = {
   erasures: 'actor counts user_id',
   holds: 'reference state user_id',
-  keys: 'allowed_models callback_secret_sealed group_id hash id limits spend_id user_id video_groups',
+  keys: 'allowed_models callback_secret_sealed group_id groups hash id limits prefer spend_id user_id video_groups',
   leases: 'replica_id user_id',
   provider_tasks: 'provider task_id upstream_id user_id',
   requests: `account_id client code error group_id id key_id model operation outcome target upstream_model usage user_id`,
   usage_daily: 'account_id group_id key_id model operation user_id',
   usage_monthly: 'account_id group_id key_id model operation user_id',
   usage_records: 'account_id group_id id key_id model operation request_id usage user_id',
-  video_tasks: `account_id callback_token_hash group_id id key_id model operation parameters reported service_tier status submission submitter
+  video_tasks: `account_id callback_token_hash callback_types group_id id key_id model operation parameters reported service_tier status submission submitter unit
     upstream_id upstream_model user_id variant`,
   video_task_assets: 'asset_id task_id user_id',
   wallets: 'user_id',
@@ -33,7 +33,7 @@ const NAMELESS: Readonly<Record<string, string>> = {
 const CLEARED: Readonly<Record<string, string>> = {
   keys: 'allowed_addresses hint name',
   requests: 'attempts changed dropped message',
-  video_tasks: 'callback_secret_sealed callback_url candidates error last_frame_url result_url safety_identifier',
+  video_tasks: 'callback_secret_sealed callback_url candidates error label last_frame_url result_url safety_identifier',
 };
 
 const words = (text: string | undefined): string[] => text?.split(/\s+/).filter(Boolean) ?? [];

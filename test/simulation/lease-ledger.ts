@@ -3,8 +3,13 @@
  * one moment, as a transaction is. Checks after every statement that leases and wallets agree.
  */
 import assert from 'node:assert/strict';
-import { grantOf } from '../../src/ledger/admission/lease-grant.ts';
-import type { LeaseTake, ReturnInput, TakeInput, WantedLease } from '../../src/ledger/admission/lease-queries.ts';
+import {
+  grantOf,
+  type LeaseTake,
+  type ReturnInput,
+  type TakeInput,
+  type WantedLease,
+} from '../../src/ledger/admission/lease-queries.ts';
 import type { Outlook, WishInput } from '../../src/ledger/admission/wishes.ts';
 import { REPLICA_LIFETIME_MS, SILENT_MS } from '../../src/ledger/records/replica.ts';
 import type { LeaseState } from '../../src/ledger/records/usage-writer.ts';

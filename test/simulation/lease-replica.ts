@@ -4,10 +4,9 @@
  */
 import { type Clock, silentLog } from '../../src/core/index.ts';
 import { wishUntilHeld } from '../../src/ledger/admission/covered-hold.ts';
-import { InsufficientBalance } from '../../src/ledger/admission/insufficient-balance.ts';
 import type { LeaseStore } from '../../src/ledger/admission/lease-queries.ts';
 import { WalletLeases } from '../../src/ledger/admission/wallet-leases.ts';
-import type { Reservation } from '../../src/ledger/admission/wallet-state.ts';
+import { InsufficientBalance, type Reservation } from '../../src/ledger/admission/wallet-state.ts';
 import { RETURN_WANTED_MS } from '../../src/ledger/admission/wishes.ts';
 import { HEARTBEAT_INTERVAL_MS, TRUST_MS } from '../../src/ledger/records/replica.ts';
 import type { UsageRecord } from '../../src/ledger/usage-record.ts';

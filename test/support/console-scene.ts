@@ -185,7 +185,9 @@ async function makeTasks({ url, keys, db, receiver, text }: SceneSources): Promi
   const unmetered = await create('[sim:usage=missing] A lamp');
   await create('[sim:stuck=running] A lamp in the rain', { resolution: '720p' });
   const lost = '[sim:reset; created; callbacks=dropped] A lamp';
-  const alike = [await create(lost, { duration: 6 }), await create(lost, { duration: 6 })];
+  // With an expiry of their own, which would differ, they could be told apart.
+  const equal = { model: 'demo-video-a', duration: 6, execution_expires_after: 100_000 };
+  const alike = [await create(lost, equal), await create(lost, equal)];
   await until('the end of the tasks and the delivery', async () => {
     await db
       .updateTable('video_tasks')

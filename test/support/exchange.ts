@@ -6,10 +6,8 @@ import { Catalog, type ModelLine } from '../../src/catalog/index.ts';
 import { type Clock, createSealer, silentLog, systemClock } from '../../src/core/index.ts';
 import { Billing } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
-import type { ConvertedServices } from '../../src/gateway/converted/context.ts';
 import { OpaqueCache } from '../../src/gateway/converted/opaque-cache.ts';
 import { RejectedOpaques } from '../../src/gateway/converted/rejected-opaque.ts';
-import type { NativeServices } from '../../src/gateway/native/native-request.ts';
 import { ReadOn } from '../../src/gateway/read-on.ts';
 import { RejectedOptions } from '../../src/gateway/rejected-options/rejected-options.ts';
 import { serveCall } from '../../src/gateway/serve-call.ts';
@@ -178,7 +176,7 @@ function servicesFor(
   accounts: ReturnType<typeof accountAt>[],
   { metering }: RecordingLedger,
   { upstream }: ChunkProvider,
-): NativeServices & ConvertedServices {
+): Parameters<typeof serveCall>[0] {
   const clock = systemClock;
   const catalog = new Catalog([groupOf(style)], accounts, new Map([['group', [LINE]]]));
   const limiter = { count: () => {} } as unknown as Limiter;
@@ -192,6 +190,8 @@ function servicesFor(
     billing: new Billing({ metering, limiter, pool: failover.pool, clock }),
     bodyLimit: () => 2 ** 26,
     clientStreams: new ClientStreams(clock, { heartbeatMs: 15_000, stalledMs: 60_000 }),
+    files: unused,
+    conversations: unused,
     store: new ResponseStore({ db: unused, sealer: SEALER, clock, log: silentLog, days: 0 }),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(clock),

@@ -38,6 +38,8 @@ export interface GatewayOptions {
   readonly database?: TestDatabase;
   /** Also runs background jobs. Off by default, so that nothing happens but what the test does. */
   readonly worker?: boolean;
+  /** Also sends requests of batches, without the other jobs. */
+  readonly sendsBatches?: boolean;
   /** Shorter limits for statements, for tests of a database that does not respond. */
   readonly limits?: Partial<PoolLimits>;
   readonly clock?: Clock;
@@ -80,6 +82,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const { prepare } = options;
   const running = await serve(context, {
     worker: options.worker === true,
+    sendsBatches: options.worker === true || options.sendsBatches === true,
     jobClock,
     ...(prepare && { prepare: () => prepare(context) }),
   }).catch(async (error: unknown) => {

@@ -37,15 +37,16 @@ export const noRedis: string | false =
 
 export async function startRedis({ isCluster = false } = {}): Promise<TestRedis> {
   const port = await freePort();
+  // By default 10,000 above the other, where there may be no port.
+  const busPort = await freePort();
   const dir = mkdtempSync(join(tmpdir(), 'dragoman-redis-'));
   let child: ChildProcess | undefined;
   const cli = (...args: string[]): string =>
     execFileSync(cliOf(serverBinary ?? ''), ['-p', String(port), ...args], { encoding: 'utf8' });
   const start = async (): Promise<void> => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'];
-    child = spawn(serverBinary ?? '', isCluster ? [...args, '--cluster-enabled', 'yes'] : args, {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    if (isCluster) args.push('--cluster-enabled', 'yes', '--cluster-port', String(busPort));
+    child = spawn(serverBinary ?? '', args, { stdio: ['ignore', 'pipe', 'inherit'] });
     await waitForOutput(child, /Ready to accept connections/);
     if (!isCluster) return;
     if (cli('cluster', 'info').includes('cluster_slots_assigned:0')) cli('cluster', 'addslotsrange', '0', '16383');

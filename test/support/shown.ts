@@ -1,8 +1,8 @@
 /** Compares every successful response of the admin API and the console that a test receives with the schema that is shown for it. */
 import assert from 'node:assert/strict';
 import type { z } from 'zod';
-import { ADMIN_SUCCESSES, type Successes } from '../../src/api/openapi/admin-responses.ts';
-import { CONSOLE_SUCCESSES } from '../../src/api/openapi/people.ts';
+import { ADMIN_SUCCESSES, type Successes } from '../../scripts/openapi/admin-responses.ts';
+import { CONSOLE_SUCCESSES } from '../../scripts/openapi/people.ts';
 import { type AdminOperation, adminRow, type ConsoleOperation, consoleRow } from '../../src/rules/index.ts';
 
 interface Shown {

@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import { type Clock, systemClock } from '../../src/core/index.ts';
 import type { Db } from '../../src/platform/db/index.ts';
 import { UpstreamClient } from '../../src/providers/upstream/index.ts';
+import { ACCOUNT_RATES } from '../../src/rules/index.ts';
 import { type ApplyServices, expireTasks } from '../../src/video/tasks/apply.ts';
 import { Follower } from '../../src/video/tasks/follow.ts';
 import { VideoProvider } from '../../src/video/upstream/client.ts';
 import type { TestGateway } from './gateway.ts';
 
 export interface TestWorkers {
-  readonly services: ApplyServices & { readonly provider: VideoProvider };
+  readonly services: ApplyServices & { readonly provider: VideoProvider; readonly pollsPerSecond: number };
   /** A new worker with unused request rates. */
   worker(): Follower;
   /** Looks at every task that is due, with two workers at the same time, and expires the overdue ones. */
@@ -27,6 +28,7 @@ export function testWorkers(gateway: TestGateway, clock: Clock = systemClock): T
     log,
     publicUrl: () => gateway.url,
     provider: new VideoProvider(upstream),
+    pollsPerSecond: ACCOUNT_RATES.getsPerSecond,
   };
   const worker = (): Follower => new Follower(services);
   return {

@@ -1,6 +1,6 @@
 /** Requests and inline media for tests of video tasks. */
 
-import { type VideoCapabilityOverrides, type VideoVariant, videoCapabilitiesOf } from '../../src/rules/index.ts';
+import { type SheetChanges, sheetOf, type VideoVariant } from '../../src/rules/index.ts';
 import { examineTaskBody } from '../../src/video/request/examine.ts';
 import type { Examination, RequestError, TaskEntry, TaskRequest } from '../../src/video/request/task-request.ts';
 import { fillTemplate, type TemplateValues } from '../../src/video/request/upstream-template.ts';
@@ -21,6 +21,12 @@ const mediaItem = (type: string, role: string | undefined, url: unknown) => ({
   ...(role !== undefined && { role }),
 });
 
+/** An item with the role. */
+export function mediaOfRole(role: string) {
+  if (role === 'reference_video') return videoItem();
+  return role === 'reference_audio' ? audioItem() : imageItem(role);
+}
+
 /** A body for the task entry; `undefined` removes a member. */
 export const taskBody = (members: Readonly<Record<string, unknown>> = {}) => ({
   model: 'demo-video',
@@ -32,14 +38,14 @@ export const withItems = (...content: readonly unknown[]) => taskBody({ content 
 export interface ExamineOptions {
   readonly variant?: VideoVariant;
   readonly entry?: TaskEntry;
-  readonly capabilities?: VideoCapabilityOverrides;
+  readonly capabilities?: SheetChanges;
 }
 
 /** Takes JSON values, or text for a body that no serialiser writes. */
 export function examine(body: unknown, options: ExamineOptions = {}): Examination {
   const { variant = 'A', entry = 'tasks', capabilities = {} } = options;
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
-  return examineTaskBody(bytes, entry, { variant, capabilities: videoCapabilitiesOf(variant, capabilities) });
+  return examineTaskBody(bytes, entry, { sheet: sheetOf(variant, capabilities) });
 }
 
 export interface Verdict {

@@ -1,0 +1,140 @@
+/** Conversations: kept by the gateway, continued by responses on every group, owned by one user. */
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, test } from 'node:test';
+import { sql } from 'kysely';
+import { toFile } from 'openai';
+import { type Sim, startSim } from '../../sim/index.ts';
+import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { openai } from '../support/sdk.ts';
+
+const MODELS = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' } as const;
+type Group = keyof typeof MODELS;
+const GROUPS = Object.keys(MODELS) as Group[];
+
+let sim: Sim;
+let gateway: TestGateway;
+let ana: Record<string, string>;
+let ben: Record<string, string>;
+const clientOf = (group: Group) => openai(gateway.url, ana[group] ?? assert.fail(`no key for ${group}`));
+const sent = (): string => sim.journal.requests.at(-1)?.body?.toString() ?? '';
+
+before(async () => {
+  sim = await startSim();
+  gateway = await startGateway();
+  ana = await gateway.apply(basicSetup(sim.url));
+  ben = await gateway.apply({ users: [{ id: 'ben', balance: '100' }], keys: [{ user: 'ben', group: 'openai' }] });
+});
+after(async () => {
+  await gateway?.stop();
+  await sim?.close();
+});
+beforeEach(() => sim.journal.clear());
+
+for (const group of GROUPS)
+  for (const stream of [false, true])
+    test(`a ${stream ? 'streamed ' : ''}response of the group ${group} continues a conversation and adds its turn`, async () => {
+      const client = clientOf(group);
+      const items = [{ type: 'message' as const, role: 'user' as const, content: 'The lamp is red.' }];
+      const { id } = await client.conversations.create({ items });
+      const request = { model: MODELS[group], max_output_tokens: 100, conversation: id } as const;
+      if (stream)
+        for await (const _ of await client.responses.create({ ...request, input: 'Which colour?', stream: true }));
+      else await client.responses.create({ ...request, input: 'Which colour?' });
+      assert.ok(sent().indexOf('The lamp is red.') < sent().indexOf('Which colour?'), sent());
+      assert.ok(sent().includes('The lamp is red.') && !sent().includes(id), sent());
+      const roles: string[] = [];
+      for await (const item of client.conversations.items.list(id, { order: 'asc', limit: 2 }))
+        roles.push('role' in item ? String(item.role) : item.type);
+      assert.deepEqual(roles.slice(0, 2), ['user', 'user']);
+      assert.ok(roles.includes('assistant'), roles.join());
+      await client.responses.create({
+        ...request,
+        conversation: { id },
+        input: [{ role: 'user', content: 'And now?' }],
+      });
+      for (const text of ['The lamp is red.', 'Which colour?', 'And now?']) assert.ok(sent().includes(text), text);
+    });
+
+test("OpenAI's SDK creates, changes, reads and deletes conversations and items", async () => {
+  const { conversations } = clientOf('openai');
+  const made = await conversations.create({ metadata: { topic: 'a' } });
+  assert.deepEqual([made.object, made.metadata], ['conversation', { topic: 'a' }]);
+  assert.deepEqual((await conversations.update(made.id, { metadata: { topic: 'b' } })).metadata, { topic: 'b' });
+  const items = ['one', 'two'].map((content) => ({ type: 'message' as const, role: 'user' as const, content }));
+  const { data } = await conversations.items.create(made.id, { items });
+  const [first] = data;
+  assert.ok(first && data.length === 2);
+  const itemId = String(first.id);
+  assert.deepEqual(await conversations.items.retrieve(itemId, { conversation_id: made.id }), first);
+  await conversations.items.delete(itemId, { conversation_id: made.id });
+  assert.equal((await conversations.items.list(made.id)).data.length, 1);
+  await assert.rejects(conversations.items.retrieve(itemId, { conversation_id: made.id }), { status: 404 });
+  const { rows } = await sql<{
+    sealed: string;
+  }>`select sealed from conversation_items where conversation_id = ${made.id}`.execute(gateway.context.database.db);
+  assert.ok(rows.length === 1 && !rows[0]?.sealed.includes('two'));
+  assert.equal((await conversations.delete(made.id)).deleted, true);
+  await assert.rejects(conversations.retrieve(made.id), { status: 404, code: 'conversation_not_found' });
+});
+
+test('the conversation of another user is a missing one on every route, and in requests', async () => {
+  const items = [{ id: 'msg_mine', type: 'message', role: 'user', content: 'secret' }];
+  const { id } = await clientOf('openai').conversations.create({ items: items as never });
+  const routes = [
+    ['GET', '', undefined],
+    ['POST', '', { metadata: {} }],
+    ['GET', '/items', undefined],
+    ['POST', '/items', { items: [] }],
+    ['GET', '/items/msg_mine', undefined],
+    ['DELETE', '/items/msg_mine', undefined],
+    ['DELETE', '', undefined],
+  ] as const;
+  const ask = async (method: string, path: string, body: object | undefined): Promise<[number, string]> => {
+    const response = await fetch(gateway.url + path, {
+      method,
+      headers: { authorization: `Bearer ${ben.openai}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    return [response.status, (await response.text()).replaceAll(/conv_\w+|req_\w+/g, '')];
+  };
+  const missing = `conv_dg${'0'.repeat(32)}`;
+  for (const [method, path, body] of routes) {
+    const foreign = await ask(method, `/v1/conversations/${id}${path}`, body);
+    assert.equal(foreign[0], 404, `${method} ${path}`);
+    assert.deepEqual(foreign, await ask(method, `/v1/conversations/${missing}${path}`, body));
+  }
+  const request = (conversation: string) => ({ model: 'demo-responses', input: 'hi', conversation });
+  const foreign = await ask('POST', '/v1/responses', request(id));
+  assert.deepEqual(foreign, await ask('POST', '/v1/responses', request(missing)));
+  assert.equal(foreign[0], 404);
+  assert.equal(sim.journal.requests.length, 0);
+});
+
+test('a conversation beside previous_response_id or background, or of the provider, is refused by name', async () => {
+  const client = clientOf('claude');
+  const { id: conversation } = await client.conversations.create();
+  const request = { model: 'demo-messages', input: 'hi', conversation };
+  await assert.rejects(client.responses.create({ ...request, previous_response_id: 'resp_x' }), /previous_response_id/);
+  await assert.rejects(client.responses.create({ ...request, background: true }), /background/);
+  await assert.rejects(client.responses.create({ ...request, conversation: 'conv_other' }), { status: 400 });
+});
+
+test('conversations, batches and files of an erased user go at once', async () => {
+  const { db } = gateway.context.database;
+  const keys = await gateway.apply({ users: [{ id: 'eve', balance: '1' }], keys: [{ user: 'eve', group: 'claude' }] });
+  const client = openai(gateway.url, keys.claude ?? '');
+  await client.conversations.create({ items: [{ type: 'message', role: 'user', content: 'hi' }] });
+  const body = { model: 'demo-messages', input: 'hi' };
+  const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/responses', body });
+  const file = await client.files.create({ file: await toFile(Buffer.from(line), 'in.jsonl'), purpose: 'batch' });
+  await client.batches.create({ input_file_id: file.id, endpoint: '/v1/responses', completion_window: '24h' });
+  const left = async (): Promise<number[]> => {
+    const tables = ['files', 'batches', 'batch_lines', 'conversations', 'conversation_items'];
+    const count = async (table: string): Promise<number> =>
+      (await sql`select from ${sql.table(table)} where user_id = 'eve'`.execute(db)).rows.length;
+    return Promise.all(tables.map(count));
+  };
+  assert.deepEqual(await left(), [1, 1, 1, 1, 1]);
+  await sql`select begin_erasure('eve', 'operator', '{}'::jsonb)`.execute(db);
+  assert.deepEqual(await left(), [0, 0, 0, 0, 0]);
+});
