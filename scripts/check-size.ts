@@ -21,7 +21,7 @@ const isTool = (file: string): boolean => /^(?:scripts|bench|sim)\//.test(file);
 
 /** The console, whose files are mostly TSX, does not count. */
 const PARTS: readonly Part[] = [
-  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000, max: 102_215 },
+  { name: 'src without tests', has: (file) => file.startsWith('src/') && !isTest(file), budget: 100_000, max: 102_230 },
   { name: 'scripts, bench and sim without tests', has: (file) => isTool(file) && !isTest(file), budget: 26_000 },
   { name: 'tests', has: isTest },
 ];
