@@ -111,9 +111,13 @@ const REQUESTS = {
 } as const;
 type Dialect = keyof typeof REQUESTS;
 
-async function ask(dialect: Dialect, group: Group, id: string, key = keyOf(group)) {
+const ask = (dialect: Dialect, group: Group, id: string, key = keyOf(group)) => {
   const [path, body] = REQUESTS[dialect](STYLES[group], id);
-  const response = await fetch(gateway.url + (path as string), {
+  return post(path as string, key, body);
+};
+
+async function post(path: string, key: string, body: unknown) {
+  const response = await fetch(gateway.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -169,6 +173,18 @@ describe('a file in requests', () => {
   test('files larger than a request may be are refused by name, before anything is sent', async () => {
     const large = await upload(keyOf('openai'), 'large.pdf', Buffer.concat([PDF, Buffer.alloc(25 * 2 ** 20)]));
     const { status, text } = await ask('responses', 'openai', large);
+    assert.equal(status, 413, text);
+    assert.match(text, /file_id/);
+    assert.equal(sim.journal.requests.length, 0);
+  });
+
+  test('a file counts in each place that names it', async () => {
+    const id = await upload(keyOf('openai'), 'named.pdf', Buffer.concat([PDF, Buffer.alloc(2 ** 20)]));
+    const content = Array.from({ length: 30 }, () => ({ type: 'input_file', file_id: id }));
+    const { status, text } = await post('/v1/responses', keyOf('openai'), {
+      model: STYLES.openai,
+      input: [{ role: 'user', content }],
+    });
     assert.equal(status, 413, text);
     assert.match(text, /file_id/);
     assert.equal(sim.journal.requests.length, 0);

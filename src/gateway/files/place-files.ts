@@ -38,12 +38,12 @@ const PREFIX = Buffer.from(FILE_ID.prefix);
 /** Nearly every body has none, which costs one native search. An id that is hidden by escapes is not found, and refused as one of the provider. */
 export const mayNameFiles = (body: Buffer): boolean => body.includes(PREFIX);
 
-/** The ids that the request names where a file can stand, each once. */
+/** The ids that the request names where a file can stand, one for each place. */
 export const fileIdsJob: ThreadJob<{ readonly bytes: Buffer }, readonly string[]> = {
   module: import.meta.url,
   name: 'fileIdsJob',
   inlineBytes: LARGE_BODY_BYTES,
-  run: ({ bytes }, steps) => [...new Set(asJson(() => referencesIn(bytes, steps)).map(({ id }) => id))],
+  run: ({ bytes }, steps) => asJson(() => referencesIn(bytes, steps)).map(({ id }) => id),
 };
 
 interface Placement {

@@ -35,8 +35,9 @@ async function withFiles(
   { call, caller }: RequestSource,
   body: Buffer,
 ): Promise<Buffer> {
-  const ids = await threads.run(fileIdsJob, { bytes: body }, jobOwner(call, caller, body.length));
-  if (ids.length === 0) return body;
+  const places = await threads.run(fileIdsJob, { bytes: body }, jobOwner(call, caller, body.length));
+  if (places.length === 0) return body;
+  const ids = [...new Set(places)];
   if (ids.length > FILES.inRequest)
     throw failAt(
       'invalid_value',
@@ -47,7 +48,8 @@ async function withFiles(
   const found = await files.findAll(ids, userId);
   const missing = ids.find((id) => !found.has(id));
   if (missing !== undefined) throw fileNotFound(missing, 'file_id');
-  const size = found.values().reduce((sum, { bytes }) => sum + Number(bytes), 0);
+  // A file that is named twice is sent twice.
+  const size = places.reduce((sum, id) => sum + Number(found.get(id)?.bytes), 0);
   if (size > FILES.inRequestBytes)
     throw fail(
       'request_too_large',
