@@ -74,6 +74,18 @@ export interface Capabilities extends ImageCapabilities {
 export type ConverseFamily = 'anthropic' | 'nova' | 'other';
 export type CapabilityOverrides = Partial<Capabilities>;
 
+const LISTS: readonly string[] = words('efforts refusedFields toolChoices');
+/** Capabilities as words: `midSystem`, `!stop`, `schemaFormat=none`, `maxOutput=8192`, `efforts=low,high`, `toolChoices=` for none. */
+export const flagsIn = (text: string): CapabilityOverrides =>
+  Object.fromEntries(
+    words(text).map((word) => {
+      const [name = '', value] = word.split('=');
+      if (value === undefined) return [name.replace('!', ''), !name.startsWith('!')];
+      if (LISTS.includes(name)) return [name, value === '' ? [] : value.split(',')];
+      return [name, /^\d+$/.test(value) ? Number(value) : value];
+    }),
+  );
+
 export const CHAT_FIELDS = [
   ...(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'seed', 'logit_bias', 'stop'] as const),
   ...(['parallel_tool_calls', 'strict', 'verbosity', 'prompt_cache_key', 'safety_identifier'] as const),

@@ -5,14 +5,15 @@ export const words = <const S extends string>(...lines: readonly S[]): readonly 
   lines.flatMap((line) => line.split(' ')) as Words<S>[];
 
 export type Lines<S extends string, L = never> = S extends `${infer A}\n${infer B}` ? Lines<B, L | A> : L | S;
-/** Lines that begin with a space go on. */
+/** Lines that begin with a space go on; those that begin with `#` are comments. */
 export const linesOf = (text: string): string[] =>
   text
     .trim()
     .split(/\n(?=\S)/)
+    .filter((line) => !line.startsWith('#'))
     .map((line) => line.replace(/\n\s+/g, ' '));
 
-type NameOf<L> = L extends ` ${string}` ? never : L extends `${infer N}: ${string}` ? N : never;
+type NameOf<L> = L extends ` ${string}` | `#${string}` ? never : L extends `${infer N}: ${string}` ? N : never;
 export type NamesIn<S extends string> = NameOf<Lines<S>>;
 /** Rows by name. A line is `name: cells`, with ` | ` between the cells. */
 export const rowsIn = <const S extends string, R>(text: S, read: (cells: readonly string[], name: string) => R) =>
