@@ -41,7 +41,7 @@ class Attempts implements AttemptHost {
 
   run(): Promise<void> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
-    this.#call.endWithHandler();
+    this.#call.endsWithHandler = true;
     this.#call.onClientGone(() => this.#onClientGone());
     const { accounts, use } = this.#upstreamCall;
     this.#tell({ kind: 'opened', accounts, operation: use?.operation ?? 'none' });

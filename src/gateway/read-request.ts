@@ -86,7 +86,7 @@ export class RequestParts {
 
   /** For those who read the call again. */
   keepBody(): void {
-    if (this.#bytes) this.#source.call.keepBody(this.#bytes);
+    if (this.#bytes) this.#source.call.body = this.#bytes;
   }
 
   /** Only one way is left, which has what it needs. */

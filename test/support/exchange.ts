@@ -102,7 +102,7 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
     clock,
   });
   const streaming = isStream && from !== 'generate' ? { stream: true } : {};
-  call.keepBody(Buffer.from(JSON.stringify({ ...exchange.body, ...streaming })));
+  call.body = Buffer.from(JSON.stringify({ ...exchange.body, ...streaming }));
   // A rejection is what the client would get as an error.
   await serveCall(services, call, callerFor(operation, style), operation).catch(() => {});
   return { record: ledger.record, reserved: ledger.reserved, sent: provider.sent, received: writer.text };

@@ -6,13 +6,6 @@ export { Passwords } from './passwords.ts';
 export * from './people.ts';
 export { findPersonByEmail, firstRunCheck, lockPerson, type Person, type PersonRow, personView } from './person.ts';
 export { Cookies, personActor, SessionGuard } from './session-guard.ts';
-export {
-  beginSession,
-  endSession,
-  endSessions,
-  expireSignIns,
-  type NewSession,
-  type Session,
-} from './sessions.ts';
+export * from './sessions.ts';
 export { SignIn } from './sign-in.ts';
 export * from './sign-in-limits.ts';

@@ -1,11 +1,10 @@
 /** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
 import { sql } from 'kysely';
-import { fail, failAt, hmac, newId } from '../../core/index.ts';
+import { fail, failAt, hmac } from '../../core/index.ts';
 import { ADVISORY_LOCK, type Db, type Row } from '../../platform/db/index.ts';
 import { LINK_MS, type LinkPurpose } from '../../rules/index.ts';
-import { type Actor, writeAudit } from '../keys/index.ts';
-import { hasOperator, lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
-import { beginSession, endSessions, hashToken, isToken, type NewSession, newToken } from './sessions.ts';
+import { hasOperator, insertPerson, lockPerson, type PersonRow } from './person.ts';
+import { beginSession, hashToken, isToken, type NewSession, newToken, storePassword } from './sessions.ts';
 
 export interface CreatedLink {
   /** Shown once; it is not stored. */
@@ -125,40 +124,18 @@ export const redeemLink = (db: Db, use: LinkUse): Promise<NewSession> =>
 /** Of two requests one deletes the link, and that one creates the operator. */
 async function createFirstOperator(tx: Db, use: LinkUse): Promise<PersonRow> {
   if (await hasOperator(tx)) throw fail('invalid_link');
-  const { name, email, passwordHash } = use;
+  const { name, email, passwordHash, requestId, address } = use;
   for (const [param, value] of Object.entries({ name, email }))
     if (value === undefined) throw failAt('invalid_request', param, 'is required; send it.');
-  const person = await tx
-    .insertInto('people')
-    .values({
-      id: newId('person'),
-      name: name ?? '',
-      email: normalEmail(email ?? ''),
-      role: 'operator',
-      password_hash: passwordHash,
-    })
-    // A person of a user may have the address already.
-    .onConflict((conflict) => conflict.column('email').doNothing())
-    .returningAll()
-    .executeTakeFirst();
+  const operator = { name: name ?? '', email: email ?? '', role: 'operator', password_hash: passwordHash };
+  const person = await insertPerson(tx, operator, { requestId, address });
+  // A person of a user may have the address already.
   if (!person) throw failAt('conflict', 'email', 'another person has this address; use another one.');
-  const subject = `person:${person.id}` as const;
-  await writeAudit(tx, actorOf(subject, use), { action: 'person.created', subject, after: personView(person) });
   return person;
 }
 
 async function setPassword(tx: Db, { id, disabled_at }: PersonRow, use: LinkUse): Promise<PersonRow> {
   if (disabled_at) throw fail('invalid_link');
-  const person = await tx
-    .updateTable('people')
-    .set({ password_hash: use.passwordHash, ...(use.name !== undefined && { name: use.name }) })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  await endSessions(tx, id);
-  const subject = `person:${id}` as const;
-  await writeAudit(tx, actorOf(subject, use), { action: 'person.password_changed', subject });
-  return person;
+  const { passwordHash, name, requestId, address } = use;
+  return storePassword(tx, { id, passwordHash, name, by: { actor: `person:${id}`, requestId, address } });
 }
-
-const actorOf = (actor: `person:${string}`, { requestId, address }: LinkUse): Actor => ({ actor, requestId, address });

@@ -1,9 +1,8 @@
 /** Which person an OpenID identity is. Signing in creates no people, except operators by the rules of OIDC_OPERATORS. */
-import { newId } from '../../core/index.ts';
+import { fail } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { writeAudit } from '../keys/index.ts';
 import type { OidcClaims } from './oidc-client.ts';
-import { findPersonByEmail, lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
+import { findPersonByEmail, insertPerson, lockPerson, normalEmail, type PersonRow } from './person.ts';
 import { beginSession, endSessions, type NewSession } from './sessions.ts';
 
 /** An e-mail address, or a claim that must have (or contain) a value. */
@@ -70,23 +69,10 @@ async function createOperator(
   { claims, email, subject, requestId, address }: OidcSignIn & { readonly email: string; readonly subject: string },
 ): Promise<PersonRow> {
   const name = typeof claims.name === 'string' && claims.name.trim() !== '' ? claims.name : email;
-  const person = await tx
-    .insertInto('people')
-    .values({
-      id: newId('person'),
-      email,
-      name: name.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_NAME),
-      role: 'operator',
-      oidc_subject: subject,
-      oidc_rule: true,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  const actor = `person:${person.id}` as const;
-  await writeAudit(
-    tx,
-    { actor, requestId, address },
-    { action: 'person.created', subject: actor, after: personView(person) },
-  );
+  const shown = name.replaceAll(/\p{Cc}/gu, ' ').slice(0, MAX_NAME);
+  const operator = { email, name: shown, role: 'operator', oidc_subject: subject, oidc_rule: true };
+  const person = await insertPerson(tx, operator, { requestId, address });
+  // A sign-in at the same time has created them.
+  if (!person) throw fail('conflict', 'The person was created meanwhile; sign in again.');
   return person;
 }

@@ -1,11 +1,11 @@
 /** Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the admin API and the CLI. */
-import { fail, failAt, newId } from '../../core/index.ts';
+import { fail, failAt } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
 import type { PersonChange } from '../../schemas/index.ts';
 import { type Actor, writeAudit } from '../keys/index.ts';
 import { type CreatedLink, createLink } from './links.ts';
-import { lockPerson, normalEmail, type PersonRow, personView } from './person.ts';
+import { insertPerson, lockPerson, type PersonRow, personView } from './person.ts';
 import { endSessions } from './sessions.ts';
 
 interface PeopleContext {
@@ -50,16 +50,8 @@ export async function addPerson(
   { email, name, role, user }: Invitation,
   { by, now }: PeopleContext,
 ): Promise<Invited | undefined> {
-  const person = await tx
-    .insertInto('people')
-    .values({ id: newId('person'), email: normalEmail(email), name, role, user_id: user })
-    .onConflict((conflict) => conflict.column('email').doNothing())
-    .returningAll()
-    .executeTakeFirst();
-  if (!person) return undefined;
-  const link = await createLink(tx, { personId: person.id, purpose: 'invite', now });
-  await writeAudit(tx, by, { action: 'person.created', subject: `person:${person.id}`, after: personView(person) });
-  return { person, link };
+  const person = await insertPerson(tx, { email, name, role, user_id: user }, by);
+  return person && { person, link: await createLink(tx, { personId: person.id, purpose: 'invite', now }) };
 }
 
 async function checkUser(tx: Db, role: PersonRole, user: string | null): Promise<void> {
@@ -139,23 +131,3 @@ export const signOutPerson = (db: Db, id: string, { by }: PeopleContext): Promis
     await writeAudit(tx, by, { action: 'person.signed_out', subject: `person:${id}` });
     return person;
   });
-
-export interface PasswordChange {
-  readonly id: string;
-  readonly passwordHash: string;
-  readonly by: Actor;
-}
-
-/** A person changes their own password: all their sessions end, and links that were not used. */
-export async function storePassword(tx: Db, { id, passwordHash, by }: PasswordChange): Promise<PersonRow> {
-  const person = await tx
-    .updateTable('people')
-    .set({ password_hash: passwordHash })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
-  await endSessions(tx, id);
-  await tx.deleteFrom('person_links').where('person_id', '=', id).execute();
-  await writeAudit(tx, by, { action: 'person.password_changed', subject: `person:${id}` });
-  return person;
-}

@@ -1,8 +1,9 @@
 /** People as rows and as the admin API shows them. */
-import { fail } from '../../core/index.ts';
+import { fail, newId } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
 import { ShownPerson, shownRow } from '../../schemas/index.ts';
+import { type Actor, writeAudit } from '../keys/index.ts';
 
 export type PersonRow = Row<'people'>;
 
@@ -32,6 +33,25 @@ export const normalEmail = (text: string): string => text.trim().normalize('NFC'
 
 export const findPersonByEmail = (db: Db, email: string): Promise<PersonRow | undefined> =>
   db.selectFrom('people').selectAll().where('email', '=', normalEmail(email)).executeTakeFirst();
+
+/** With the audit line; `by` is the person without an actor. Undefined when another person has the address. */
+export async function insertPerson(
+  tx: Db,
+  person: Pick<PersonRow, 'email' | 'name' | 'role'> & Partial<PersonRow>,
+  by: Partial<Actor>,
+): Promise<PersonRow | undefined> {
+  const id = newId('person');
+  const row = await tx
+    .insertInto('people')
+    .values({ ...person, id, email: normalEmail(person.email) })
+    .onConflict((conflict) => conflict.column('email').doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  const subject = `person:${id}` as const;
+  if (row)
+    await writeAudit(tx, { actor: subject, ...by }, { action: 'person.created', subject, after: personView(row) });
+  return row;
+}
 
 export async function lockPerson(tx: Db, id: string): Promise<PersonRow> {
   const row = await tx.selectFrom('people').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();

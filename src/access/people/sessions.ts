@@ -3,6 +3,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Db, deleteBatch } from '../../platform/db/index.ts';
 import { SESSION_MS } from '../../rules/index.ts';
+import { type Actor, writeAudit } from '../keys/index.ts';
 import { type Person, type PersonRow, toPerson } from './person.ts';
 
 export interface Session {
@@ -78,6 +79,27 @@ export async function endSession(db: Db, { tokenHash }: Pick<Session, 'tokenHash
 
 export async function endSessions(db: Db, personId: string): Promise<void> {
   await db.deleteFrom('person_sessions').where('person_id', '=', personId).execute();
+}
+
+interface PasswordChange {
+  readonly id: string;
+  readonly passwordHash: string;
+  readonly name?: string | undefined;
+  readonly by: Actor;
+}
+
+/** All sessions of the person end, and a link that was not used. */
+export async function storePassword(tx: Db, { id, passwordHash, name, by }: PasswordChange): Promise<PersonRow> {
+  const person = await tx
+    .updateTable('people')
+    .set({ password_hash: passwordHash, ...(name !== undefined && { name }) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await endSessions(tx, id);
+  await tx.deleteFrom('person_links').where('person_id', '=', id).execute();
+  await writeAudit(tx, by, { action: 'person.password_changed', subject: `person:${id}` });
+  return person;
 }
 
 export async function expireSignIns(db: Db, now: number): Promise<number> {

@@ -12,9 +12,9 @@ import { createFirstLink, redeemLink } from './links.ts';
 import { OidcClient } from './oidc-client.ts';
 import { signInWithOidc } from './oidc-sign-in.ts';
 import { Passwords } from './passwords.ts';
-import { changePerson, invitePerson, resetPerson, storePassword } from './people.ts';
+import { changePerson, invitePerson, resetPerson } from './people.ts';
 import { SessionGuard } from './session-guard.ts';
-import { findPersonSession } from './sessions.ts';
+import { findPersonSession, storePassword } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
 import { LocalSignInCounts, type SignInCounts } from './sign-in-limits.ts';
 

@@ -28,8 +28,8 @@ export class Auth {
 
   /** Without a promise when the key is cached. */
   identify(call: Call): Caller | Promise<Caller> {
-    if (isGenerateClient(call)) call.respondAs('generate');
-    else if (isMessagesClient(call)) call.respondAs('messages');
+    if (isGenerateClient(call)) call.errorFormat = 'generate';
+    else if (isMessagesClient(call)) call.errorFormat = 'messages';
     const reject = (error: unknown): never => {
       // A database error is not a failed guess of the caller.
       if (error instanceof ApiError) this.#failures.reject(call.address, error);
@@ -57,7 +57,7 @@ export class Auth {
     }
     // Removing the last group of a key revokes it; this replica may see the two changes in either order.
     if (!group) throw fail('invalid_api_key', "The API key's provider group no longer exists.");
-    call.identify(key.id);
+    call.owner = key.id;
     if (key.captureUntil !== null) this.#services.capture(call, key);
     return group;
   }

@@ -42,7 +42,7 @@ export async function sendLinkedResult({ video, limiter }: LinkServices, call: C
     throw fail('task_not_found', 'The link is invalid, has expired or was revoked.');
   const { key, task, kind } = linked;
   call.addLogFields({ user: key.userId, key: key.id, group: key.groups[0], task: task.id, model: task.model });
-  call.identify(key.id);
+  call.owner = key.id;
   call.addHeaders(VIDEO_ENDPOINTS['videos.content'].headers);
   await acquireSlot(limiter, call, key, { operation: 'videos.content', rpm: VIDEO_REQUESTS_PER_MINUTE.read });
   await video.deliverResult(call, task, kind);
@@ -55,7 +55,7 @@ export async function sendLinkedFile({ video, limiter, gateway }: FileLinkServic
   if (!linked) throw fail('file_not_found', 'The link is invalid or has expired, or its file was deleted.');
   const { key, file } = linked;
   call.addLogFields({ user: key.userId, key: key.id, group: key.groups[0] });
-  call.identify(key.id);
+  call.owner = key.id;
   await acquireSlot(limiter, call, key, { operation: 'files.link', rpm: VIDEO_REQUESTS_PER_MINUTE.read });
   await gateway.sendFileContent(call, file);
 }

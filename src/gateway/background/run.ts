@@ -175,7 +175,7 @@ function callWithoutClient(call: Call, response: RunSink, clock: BackgroundServi
     request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     startedAt: clock.now(),
   });
-  own.identify(call.owner);
+  own.owner = call.owner;
   own.addLogFields(call.logFields);
   return own;
 }

@@ -51,7 +51,7 @@ export class TokenCounter {
 
   async countNative(call: Call, caller: Caller, count: Count, forward: () => Promise<void>): Promise<void> {
     const bytes = await readRequestBody(this.#services, { call, caller, operation: count.operation });
-    call.keepBody(bytes);
+    call.body = bytes;
     const previousId = await this.#previousId(bytes, call, caller, count);
     if (await this.#isOwn(previousId, caller)) return this.count(call, caller, { ...count, to: count.from });
     try {

@@ -113,7 +113,7 @@ class Explanation {
     }
     const call = this.#call();
     try {
-      call.keepBody(await this.#body(call));
+      call.body = await this.#body(call);
       const request = await readRequest(this.#services, call, caller, this.#operation);
       const planned = plan(request, caller, this.#services.catalog());
       this.#noteUnused(request, planned);
@@ -147,7 +147,7 @@ class Explanation {
       ...{ address: '', startedAt: clock.now(), clock, response: new RunSink(() => {}) },
       request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     });
-    call.identify(key.id);
+    call.owner = key.id;
     return call;
   }
 

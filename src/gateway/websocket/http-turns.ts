@@ -64,7 +64,7 @@ export class HttpTurns implements TurnRunner {
         isComplete = true;
         return;
       }
-      call.keepBody(Buffer.from(body.buffer));
+      call.body = Buffer.from(body.buffer);
       await this.#services.handleHttp(call);
     } finally {
       if (!isComplete) this.#history.drop(lane, previousId);

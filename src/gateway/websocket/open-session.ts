@@ -56,7 +56,7 @@ function callFor(turn: Turn, upgrade: Call, { key, group }: Caller, clock: Clock
     clock,
     bodyBudget: upgrade.bodyBudget,
   });
-  call.identify(upgrade.owner);
+  call.owner = upgrade.owner;
   call.steps.take(turn.values);
   call.addLogFields({ user: key.userId, key: key.id, group: group.id, socket: upgrade.id });
   return call;

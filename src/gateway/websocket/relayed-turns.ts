@@ -132,7 +132,7 @@ export class RelayedTurns implements TurnRunner {
   #relay(admitted: AdmittedTurn, session: UpstreamSession): Promise<void> {
     const { call, turn, model, admission, previous, body, scan } = admitted;
     const { account } = session;
-    call.endWithHandler();
+    call.endsWithHandler = true;
     call.addLogFields({ model: model.name, stream: true, account: account.id, attempts: 1 });
     const name = upstreamName(model, account);
     call.trace.client = 'responses';

@@ -51,7 +51,7 @@ export class CaptureLog {
     if ((this.#closed.get(switchOf(key)) ?? 0) > now || this.#bytes + MAX_BYTES > CAPTURE.memoryBytes) return;
     this.#bytes += MAX_BYTES;
     const tap = new BodyTap(call.response, CAPTURE.bodyBytes);
-    call.captureBy(tap);
+    call.tap = tap;
     call.onClose(() => this.#add(call, key, tap));
   }
 

@@ -56,15 +56,20 @@ export class Call implements core.IndexedMember {
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, core.LogValue>;
   readonly trace = new CallTrace();
+  /** That of the path, or that of the client where several SDK families share a path. */
+  errorFormat: ErrorFormat;
+  /** Of a WebSocket turn, or of a request that several readers share; undefined while it has to be read from the connection. */
+  body: Buffer | undefined;
+  /** Whose share of memory the call uses: the id of the key, once it is known, and the address of the client before. */
+  owner: string;
+  /** Keeps the bodies of the call, if capture is on for its key. */
+  tap: BodyTap | undefined;
+  /** The call of a client that disconnects ends with its handler, which may still learn what to charge. */
+  endsWithHandler = false;
   /** The work that reading its body may take. */
   readonly steps = new core.StepBudget();
   readonly #clock: core.Clock;
   readonly #begunMs: number;
-  #errorFormat: ErrorFormat;
-  #body: Buffer | undefined;
-  #owner: string;
-  #tap: BodyTap | undefined;
-  #endsWithHandler = false;
   #headers: Readonly<Record<string, string>>;
   #closedMs: number | undefined;
   #isGone = false;
@@ -79,7 +84,7 @@ export class Call implements core.IndexedMember {
     this.id = options.id;
     this.operation = options.operation;
     this.logFields = { request: options.id, op: options.operation };
-    this.#errorFormat = options.errorFormat;
+    this.errorFormat = options.errorFormat;
     this.request = options.request;
     this.response = options.response;
     this.params = options.params;
@@ -90,7 +95,7 @@ export class Call implements core.IndexedMember {
     this.#clock = options.clock ?? core.systemClock;
     this.#begunMs = this.#clock.elapsed();
     this.upgrade = options.upgrade;
-    this.#owner = options.address;
+    this.owner = options.address;
     this.bodyBudget = options.bodyBudget;
     this.#headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
@@ -106,45 +111,9 @@ export class Call implements core.IndexedMember {
     return this.#closedMs ?? this.elapsedMs();
   }
 
-  /** That of the path, or that of the client where several SDK families share a path. */
-  get errorFormat(): ErrorFormat {
-    return this.#errorFormat;
-  }
-
-  respondAs(format: ErrorFormat): void {
-    this.#errorFormat = format;
-  }
-
-  /** Of a WebSocket turn, or of a request that several readers share; undefined while it has to be read from the connection. */
-  get body(): Buffer | undefined {
-    return this.#body;
-  }
-
-  keepBody(bytes: Buffer): void {
-    this.#body = bytes;
-  }
-
-  /** Whose share of memory the call uses: the id of the key, once it is known. */
-  get owner(): string {
-    return this.#owner;
-  }
-
-  identify(owner: string): void {
-    this.#owner = owner;
-  }
-
   /** True once the caller's key is known. */
   get hasKey(): boolean {
-    return this.#owner !== this.address;
-  }
-
-  /** Keeps the bodies of the call, if capture is on for its key. */
-  get tap(): BodyTap | undefined {
-    return this.#tap;
-  }
-
-  captureBy(tap: BodyTap): void {
-    this.#tap = tap;
+    return this.owner !== this.address;
   }
 
   /** Headers of every response to this call, errors included. */
@@ -159,15 +128,6 @@ export class Call implements core.IndexedMember {
   removeHeader(name: string): void {
     const { [name]: _, ...rest } = this.#headers;
     this.#headers = rest;
-  }
-
-  get endsWithHandler(): boolean {
-    return this.#endsWithHandler;
-  }
-
-  /** From now on the call of a client that disconnects ends with its handler, which may still learn what to charge. */
-  endWithHandler(): void {
-    this.#endsWithHandler = true;
   }
 
   /** True when the client disconnected, or the call was interrupted, before the client had the whole response. */
@@ -226,7 +186,7 @@ export class Call implements core.IndexedMember {
 
   /** The same for a WebSocket, which outlives the call that opened it; its owner releases it. */
   openReservation(): BodyReservation {
-    return this.bodyBudget?.open(this.#owner) ?? NO_RESERVATION;
+    return this.bodyBudget?.open(this.owner) ?? NO_RESERVATION;
   }
 
   /** Runs `task` after the promise. An error in either aborts this call and must not stop the process. */
