@@ -25,6 +25,7 @@ export * from './process-identity.ts';
 export * from './proxy-url.ts';
 export * from './quotations.ts';
 export * from './rate-window.ts';
+export { RecentMap } from './recent-map.ts';
 export { type Repetition, repeat } from './repeat.ts';
 export { commonTrail, type ScanTrail, type Tagged } from './scan-trail.ts';
 export * from './seal.ts';

@@ -1,12 +1,12 @@
 /** The gateway: its services bound once, and the ways a call can take through it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Key } from '../access/keys/index.ts';
-import type { Sealer } from '../core/index.ts';
+import { RecentMap, type Sealer } from '../core/index.ts';
 import { balanceReport, type Metering } from '../ledger/index.ts';
 import type { Db } from '../platform/db/index.ts';
 import * as web from '../platform/web/index.ts';
 import { AccountQueue, acquireSlot, type Limiter, RetryBudget } from '../providers/pool/index.ts';
-import type { InferenceOperation } from '../rules/index.ts';
+import { type InferenceOperation, WEBSOCKET } from '../rules/index.ts';
 import { createBackground } from './background/background.ts';
 import { BackgroundRuns, type Followed } from './background/runs.ts';
 import { BatchStore } from './batches/batch-store.ts';
@@ -36,7 +36,6 @@ import { ResponseStore } from './stored/store.ts';
 import { openSession } from './websocket/open-session.ts';
 import { ResponsesSessions, type SessionDrain } from './websocket/session.ts';
 import type { OpenedSession, SessionHost } from './websocket/turn.ts';
-import { UpgradeRejections } from './websocket/upgrade-rejections.ts';
 
 export interface GatewayOptions
   extends Pick<
@@ -84,7 +83,7 @@ export function createGateway(options: GatewayOptions) {
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(clock),
     rejectedOptions: new RejectedOptions(),
-    rejections: new UpgradeRejections(clock),
+    refusedSockets: new RecentMap<string, true>({ entries: 1_000, lifetime: { clock, ms: WEBSOCKET.upgradeRetryMs } }),
     keptPrompts: new KeptPrompts({ ...options, maxBytes: options.keptPromptBytes }),
     background,
     backgroundRuns,

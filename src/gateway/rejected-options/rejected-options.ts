@@ -1,5 +1,6 @@
 /** Options that providers have rejected, by account and model, left out because each would cost an attempt. Forgotten with the configuration. */
 import type { Account } from '../../catalog/index.ts';
+import { RecentMap } from '../../core/index.ts';
 import type { AddedOption, UpstreamDialect } from '../../rules/index.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from './lessons.ts';
 
@@ -17,7 +18,7 @@ export interface OptionCount {
 
 export class RejectedOptions {
   /** Of each account its models, the most recently learned last. */
-  readonly #lessons = new WeakMap<Account, Map<string, Lessons>>();
+  readonly #lessons = new WeakMap<Account, RecentMap<string, Lessons>>();
   readonly #betas = new WeakMap<Account, Set<string>>();
   readonly #counts = new Map<string, OptionCount>();
 
@@ -26,13 +27,9 @@ export class RejectedOptions {
   }
 
   add(account: Account, model: string, lessons: Lessons): void {
-    const models = this.#lessons.get(account) ?? new Map<string, Lessons>();
+    const models = this.#lessons.get(account) ?? new RecentMap<string, Lessons>({ entries: MAX_MODELS });
     this.#lessons.set(account, models);
-    const merged = mergeLessons(models.get(model) ?? NO_LESSONS, lessons);
-    models.delete(model);
-    models.set(model, merged);
-    const [oldest] = models.keys();
-    if (models.size > MAX_MODELS && oldest !== undefined) models.delete(oldest);
+    models.set(model, mergeLessons(models.get(model) ?? NO_LESSONS, lessons));
   }
 
   /** Remembers betas that a model accepted, which a later refusal does not mean. */

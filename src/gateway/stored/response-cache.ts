@@ -1,4 +1,5 @@
 /** Stored responses in the memory of this process, and what is known of one without reading its content. */
+import { RecentMap } from '../../core/index.ts';
 import { idOfItem, outputOf, type StoringContent, textOfContent } from './turn-text.ts';
 
 /** Converted groups store the content; native groups only the account that holds the response. */
@@ -64,8 +65,11 @@ export const storedHeadOf = (entry: CachedResponse): StoredHead => ({
 });
 
 export class ResponseCache {
-  readonly #entries = new Map<string, CachedResponse>();
-  #bytes = 0;
+  readonly #entries = new RecentMap<string, CachedResponse>({
+    entries: CACHE_ENTRIES,
+    size: CACHE_BYTES,
+    sizeOf: ({ bytes }) => bytes,
+  });
 
   own(id: string, userId: string): CachedResponse | undefined {
     const entry = this.#entries.get(id);
@@ -74,23 +78,15 @@ export class ResponseCache {
 
   /** Newest first. */
   visibleOf(userId: string): CachedResponse[] {
-    const own: CachedResponse[] = [];
-    for (const entry of this.#entries.values()) if (entry.userId === userId && !entry.isHidden) own.push(entry);
+    const own = this.#entries.values().filter((entry) => entry.userId === userId && !entry.isHidden);
     return own.reverse();
   }
 
   put(entry: CachedResponse): void {
-    this.drop(entry.id);
     this.#entries.set(entry.id, entry);
-    this.#bytes += entry.bytes;
-    for (const id of this.#entries.keys()) {
-      if (this.#entries.size <= CACHE_ENTRIES && this.#bytes <= CACHE_BYTES) return;
-      this.drop(id);
-    }
   }
 
   drop(id: string): void {
-    this.#bytes -= this.#entries.get(id)?.bytes ?? 0;
     this.#entries.delete(id);
   }
 }

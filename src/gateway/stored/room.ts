@@ -2,6 +2,7 @@
  * What the stored responses of keys and users take, against their limits. Known from the last write of this process and what it has stored
  * since, so that no request waits for the database; only a refusal asks it first, because others may have deleted responses.
  */
+import { RecentMap } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 
@@ -16,7 +17,7 @@ const MAX_USERS = 10_000;
 export class StoredRoom {
   readonly #db: Db;
   /** Bytes by key, of each user. */
-  readonly #known = new Map<string, Map<string, number>>();
+  readonly #known = new RecentMap<string, Map<string, number>>({ entries: MAX_USERS });
 
   constructor(db: Db) {
     this.#db = db;
@@ -40,10 +41,7 @@ export class StoredRoom {
   add({ userId, keyId }: StoringKey, bytes: number): void {
     const byKey = this.#known.get(userId) ?? new Map<string, number>();
     byKey.set(keyId, (byKey.get(keyId) ?? 0) + bytes);
-    this.#known.delete(userId);
     this.#known.set(userId, byKey);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_USERS && oldest !== undefined) this.#known.delete(oldest);
   }
 
   /** Reads the sums of the users. */

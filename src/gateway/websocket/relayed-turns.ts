@@ -207,9 +207,9 @@ export class RelayedTurns implements TurnRunner {
 
   /** Undefined when no account offers a WebSocket, is free, and accepts the upgrade; the turn then uses HTTP. */
   async #open(accountId: string | undefined): Promise<UpstreamSession | undefined> {
-    const { catalog, pool, store, rejections: refusals, upstream, clock, log, readOn } = this.#services;
+    const { catalog, pool, store, refusedSockets, upstream, clock, log, readOn } = this.#services;
     const usable = this.#usable().filter(
-      ({ id }) => !refusals.has(id) && (accountId === undefined || id === accountId),
+      ({ id }) => !refusedSockets.get(id) && (accountId === undefined || id === accountId),
     );
     // Where another group can take the turn, it does not wait for a provider that is out.
     const onlyReady = catalog().mayFallBack(this.#caller.group.id) && accountId === undefined;
@@ -226,7 +226,7 @@ export class RelayedTurns implements TurnRunner {
         if (key.store) store.save({ id, userId: key.userId, accountId: account.id, itemIds: ownedIds(output), tokens });
       },
       onRejected: (status) => {
-        refusals.add(account.id);
+        refusedSockets.set(account.id, true);
         log.warn('upstream_socket.rejected', { account: account.id, status });
       },
       onClosing: () => {

@@ -1,10 +1,9 @@
 /** One turn of a responses WebSocket, in place of an HTTP response: admitted, metered, converted and aborted as over HTTP. */
-import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
+import { type RecentMap, readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import { type BodyReservation, type Call, type Handler, ResponseSink } from '../../platform/web/index.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import type { JsonFrame } from './frames.ts';
-import type { UpgradeRejections } from './upgrade-rejections.ts';
 
 export interface SessionHost {
   readonly handleHttp: Handler;
@@ -15,7 +14,8 @@ export interface SessionHost {
 }
 
 export interface SessionServices extends GatewayServices, SessionHost {
-  readonly rejections: UpgradeRejections;
+  /** Accounts that rejected a WebSocket upgrade recently. One list per replica. */
+  readonly refusedSockets: RecentMap<string, true>;
 }
 
 export interface OpenedSession {

@@ -1,6 +1,6 @@
 /** The provider's WebSocket behind a client's: frames pass as they are, turns are tracked. Holds a slot of its account until it closes. */
 import { type Account, redact } from '../../catalog/index.ts';
-import { type Clock, fail, type Log } from '../../core/index.ts';
+import { type Clock, fail, type Log, RecentMap } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { WebSocketConnection } from '../../platform/web/index.ts';
@@ -36,7 +36,8 @@ export class UpstreamSession {
   readonly #client: WebSocketConnection;
   readonly #options: UpstreamSessionOptions;
   readonly #turns = new Map<string, RelayedTurn>();
-  readonly #responses = new Map<string, number | undefined>();
+  /** With the tokens that a following turn reads, once they are known. */
+  readonly #responses = new RecentMap<string, { readonly tokens: number | undefined }>({ entries: WEBSOCKET.ownIds });
   #upstream: UpstreamSocket | undefined;
   isClosing = false;
   #isLeft = false;
@@ -76,11 +77,11 @@ export class UpstreamSession {
   }
 
   hasResponse(responseId: string | undefined): boolean {
-    return responseId !== undefined && this.#responses.has(responseId);
+    return responseId !== undefined && this.#responses.get(responseId) !== undefined;
   }
 
   tokensOf(responseId: string): number | undefined {
-    return this.#responses.get(responseId);
+    return this.#responses.get(responseId)?.tokens;
   }
 
   run(task: RelayedTurnTask): Promise<void> {
@@ -187,9 +188,7 @@ export class UpstreamSession {
     if (id === undefined) return;
     const usage = isTerminalEvent(event) ? usageOf(event) : undefined;
     const tokens = usage && usage.input + usage.output;
-    this.#responses.set(id, tokens);
-    const [oldest] = this.#responses.keys();
-    if (this.#responses.size > WEBSOCKET.ownIds && oldest !== undefined) this.#responses.delete(oldest);
+    this.#responses.set(id, { tokens });
     if (isSuccessEvent(event) && event.response?.store !== false)
       this.#options.onStored(id, event.response?.output, tokens);
   }

@@ -1,6 +1,6 @@
 /** Writes the request log: a copy for a batch, failed attempts, and the growth of its hours, or a mark for `roll-up.ts` where their sums are not known. */
 import { sql } from 'kysely';
-import type { Log, Nanos } from '../../core/index.ts';
+import { type Log, type Nanos, RecentMap } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
 import * as database from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
@@ -11,6 +11,8 @@ import { isFault, isOfNobody, type RequestEntry } from './request-entry.ts';
 /** Class of the advisory locks of hours, "reqh" in ASCII: shared by writers, exclusive for the roll-up of the hour. */
 export const HOUR_LOCK = 0x72657168;
 const DAY_MS = 86_400_000;
+/** The current hour, and earlier ones of calls that took long. */
+const KEPT_HOURS = 4;
 
 export type EntryCosts = ReadonlyMap<RequestEntry, Nanos>;
 
@@ -18,7 +20,7 @@ export class RequestWriter {
   readonly #db: database.Db;
   readonly #log: Log;
   readonly #days = new Set<number>();
-  readonly #models = new Map<number, Set<string>>();
+  readonly #models = new RecentMap<number, Set<string>>({ entries: KEPT_HOURS });
 
   constructor({ db, log }: { readonly db: database.Db; readonly log: Log }) {
     this.#db = db;
@@ -70,8 +72,6 @@ export class RequestWriter {
   #modelsOf(hour: number): Set<string> {
     const models = this.#models.get(hour) ?? new Set();
     this.#models.set(hour, models);
-    const [oldest] = this.#models.keys();
-    if (this.#models.size > KEPT_HOURS && oldest !== undefined && oldest !== hour) this.#models.delete(oldest);
     return models;
   }
 
@@ -299,8 +299,5 @@ const growHours = database.prepare(
   due as (select to_timestamp(hour * 3600::float8) as hour from unnest($5::int[]) hour, locked where locked.n >= 0 order by 1)
   insert into request_hours_due select hour from due on conflict do nothing`,
 );
-
-/** The current hour, and earlier ones of calls that took long. */
-const KEPT_HOURS = 4;
 
 const isDuplicate = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505';
