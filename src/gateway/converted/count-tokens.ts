@@ -9,11 +9,11 @@ import type { Caller } from '../caller.ts';
 import { type FileServices, readRequestBody } from '../files/request-body.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { jobOwner } from '../services.ts';
-import { loadStoredTurns } from '../stored/expand.ts';
 import { encodedHeaders, upstreamRequest } from '../upstream-request.ts';
 import type { ConvertedServices } from './context.ts';
 import * as jobs from './count-job.ts';
 import { inlineMedia } from './inline-media.ts';
+import { decodeWhole, type HubRead } from './read-hub.ts';
 
 /** Counts in flight on this replica. Beyond that the estimate is returned. */
 const MAX_IN_FLIGHT = 16;
@@ -30,9 +30,6 @@ export interface Count {
   readonly from: CountedDialect;
   readonly to: Dialect;
 }
-
-/** A request that was read. `size`: its bytes with those of its stored turns. */
-type CountRead = Extract<jobs.ReadCount, { refersTo?: undefined }> & { readonly size: number };
 
 interface CountedCall {
   readonly call: Call;
@@ -77,38 +74,24 @@ export class TokenCounter {
 
   async count(call: Call, caller: Caller, { operation, from, to }: Count): Promise<void> {
     const bytes = await readRequestBody(this.#services, { call, caller, operation }, 'converted');
-    const read = await this.#read(call, caller, { bytes, from });
-    const model = resolveModel(this.#services.catalog(), caller, call.params.model ?? read.model);
+    const head = { headers: call.request.headers, model: call.params.model ?? 'any', stream: false };
+    const decoding = { operation, from, bytes, head, stores: false, findsUnknown: false, counts: true };
+    const read = await decodeWhole(this.#services, call, caller, decoding);
+    if ('held' in read) throw read.held.notFound;
+    const model = resolveModel(this.#services.catalog(), caller, call.params.model ?? read.count?.model);
     const counted = from === to ? undefined : await this.#askProvider(read, { call, caller, model, to });
     call.addLogFields({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
       200,
-      RESPONSE[from](counted ?? read.estimate),
+      RESPONSE[from](counted ?? read.count?.estimate ?? 0),
       counted === undefined ? { 'x-gateway-token-count': 'estimated' } : { 'x-gateway-converted': `${from}->${to}` },
     );
   }
 
-  async #read(call: Call, caller: Caller, sent: Pick<jobs.CountInput, 'bytes' | 'from'>): Promise<CountRead> {
-    const { key, group } = caller;
-    const { threads, store, opaqueKey } = this.#services;
-    const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
-    const head = { headers: call.request.headers, model: call.params.model ?? 'any', stream: false };
-    const input = { ...sent, head, opaqueKey, signedFor };
-    const size = sent.bytes.length;
-    const read = await threads.run(jobs.countJob, input, jobOwner(call, caller, size));
-    if (!read.refersTo) return { ...read, size };
-    const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
-    const { turns: stored, bytes: storedBytes } = await loadStoredTurns(read.refersTo, load);
-    const whole = size + storedBytes;
-    const expanded = await threads.run(jobs.countJob, { ...input, stored }, jobOwner(call, caller, whole));
-    if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
-    return { ...expanded, size: whole };
-  }
-
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
   async #askProvider(
-    { request: sent, size }: CountRead,
+    { request: sent, size }: HubRead,
     { call, caller, model, to }: CountedCall,
   ): Promise<number | undefined> {
     const { catalog, upstream, mediaFetcher, pool } = this.#services;

@@ -5,6 +5,7 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
+import { estimateRequest } from '../billing/request-tokens.ts';
 import { ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
 import * as turns from '../stored/references.ts';
@@ -21,6 +22,8 @@ export interface DecodeInput {
   /** The group rejects requests with members that no table knows. */
   readonly findsUnknown: boolean;
   readonly stores: boolean;
+  /** Only the tokens of the request are wanted. */
+  readonly counts?: boolean;
   /** Undefined until it is known whether the body refers to any. */
   readonly stored?: turns.StoredTurns | undefined;
   /** Bytes of the stored turns, which the provider reads too. */
@@ -41,16 +44,11 @@ export type Decoded =
       /** JSON text of the input items that the request adds, where the response is kept with them; of all of them for a summary. */
       readonly input: string;
       readonly facts: BodyFacts;
+      /** Of a count: the model as the body names it, and the estimate. */
+      readonly count: { readonly model: unknown; readonly estimate: number } | undefined;
     };
 
-type DecodeReply =
-  | Unexpanded
-  | {
-      readonly refersTo?: undefined;
-      readonly facts: BodyFacts;
-      readonly request: PackedJson;
-      readonly input: string;
-    };
+type DecodeReply = Unexpanded | (Omit<Exclude<Decoded, Unexpanded>, 'request'> & { readonly request: PackedJson });
 
 export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply> = {
   module: import.meta.url,
@@ -58,14 +56,11 @@ export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply
   inlineBytes: LARGE_BODY_BYTES,
   run: decode,
   runLight: (input, steps) =>
-    input.stored === undefined
+    input.stored === undefined && !input.counts
       ? ifLight(input.bytes, steps, (light) => decode({ ...input, isLight: true }, light))
       : undefined,
   toReply: (decoded) => (decoded.refersTo ? decoded : { ...decoded, request: textOfRequest(decoded.request) }),
-  fromReply(reply) {
-    if (reply.refersTo) return reply;
-    return { ...reply, request: requestOfText(reply.request) };
-  },
+  fromReply: (reply) => (reply.refersTo ? reply : { ...reply, request: requestOfText(reply.request) }),
 };
 
 function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps: StepBudget): Decoded {
@@ -80,13 +75,20 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps
     previousId,
   } = from === 'responses' ? turns.withStoredTurns(sent, stored ?? turns.NO_STORED_TURNS) : notStored(sent);
   const sign = signerFor(input.opaqueKey, input.signedFor);
-  const decoded = clientFor(operation, from, () => items, sign).decodeRequest(body, input.head);
+  const decoded = input.counts
+    ? dialects.decodeCount(from, body, input.head)
+    : clientFor(operation, from, () => items, sign).decodeRequest(body, input.head);
   const request = withState(dialects.openSummaries(dropForged(decoded, sign)), {
     ...(previousId && { previousId }),
     ...(!input.stores && { store: false }),
   });
+  if (input.counts) {
+    const count = { model: body.model, estimate: estimateRequest(request, undefined, steps) };
+    return { request, input: '[]', facts: { bodyBytes: bytes.length }, count };
+  }
   return {
     request,
+    count: undefined,
     input: JSON.stringify(compacts(operation) ? items : request.state.store === false ? [] : added),
     facts: {
       ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0), steps),

@@ -1,7 +1,7 @@
 /** Reading of a request that is converted: its body in the form of the hub, with the stored turns that it refers to. */
 import { failAt } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import type { Dialect, InferenceOperation } from '../../rules/index.ts';
+import type { InferenceOperation } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { jobOwner } from '../services.ts';
 import { loadStoredTurns } from '../stored/expand.ts';
@@ -9,17 +9,15 @@ import { type HeldResponse, heldPrevious } from '../stored/held-response.ts';
 import type { StoredHead } from '../stored/response-cache.ts';
 import type { ResponseStore } from '../stored/store.ts';
 import type { ConvertedServices } from './context.ts';
-import { type Decoded, decodeJob } from './decode.ts';
+import { type Decoded, type DecodeInput, decodeJob, type Unexpanded } from './decode.ts';
 
-export interface HubSource {
+export interface HubSource extends Pick<DecodeInput, 'operation' | 'from' | 'bytes'> {
   readonly call: Call;
-  readonly operation: InferenceOperation;
-  readonly from: Dialect;
-  readonly bytes: Buffer;
 }
+type HubServices = Pick<ConvertedServices, 'threads' | 'store' | 'opaqueKey'>;
 
 /** `size`: bytes with those of stored turns; none where it was light enough to be decoded at once. `previous`: what it continues. */
-export type HubRead = Extract<Decoded, { refersTo?: undefined }> & {
+export type HubRead = Exclude<Decoded, Unexpanded> & {
   readonly size: number;
   readonly previous?: StoredHead | undefined;
 };
@@ -30,21 +28,32 @@ export interface HeldElsewhere {
   readonly model: unknown;
 }
 
-/** Values that were signed for another group than the caller's are left out. */
 export async function readHub(
-  { threads, store, opaqueKey }: Pick<ConvertedServices, 'threads' | 'store' | 'opaqueKey'>,
+  services: HubServices,
   caller: Caller,
-  { call, operation, from, bytes }: HubSource,
+  { call, ...source }: HubSource,
 ): Promise<HubRead | HeldElsewhere> {
   const { key, group } = caller;
-  const signedFor = { key: { userId: key.userId }, group: { id: group.id } };
-  const head = { headers: call.request.headers, ...(from === 'generate' && headInPath(call, operation)) };
-  const findsUnknown = group.unknownMembers === 'reject';
-  const input = { bytes, operation, from, head, opaqueKey, signedFor, stores: key.store, findsUnknown };
+  const path = source.from === 'generate' && headInPath(call, source.operation);
+  const head = { headers: call.request.headers, ...path };
+  const decoding = { ...source, head, stores: key.store, findsUnknown: group.unknownMembers === 'reject' };
+  const read = await decodeWhole(services, call, caller, decoding);
+  return 'held' in read ? read : withRoom(services.store, key, read);
+}
+
+/** Decodes a body, and again with the stored turns that it refers to. Values that were signed for another group than the caller's are left out. */
+export async function decodeWhole(
+  { threads, store, opaqueKey }: HubServices,
+  call: Call,
+  caller: Caller,
+  given: Omit<DecodeInput, 'opaqueKey' | 'signedFor' | 'stored' | 'storedBytes'>,
+): Promise<HubRead | HeldElsewhere> {
+  const { key, group } = caller;
+  const { bytes } = given;
+  const input = { ...given, opaqueKey, signedFor: { key: { userId: key.userId }, group: { id: group.id } } };
   const decoding = threads.run(decodeJob, input, jobOwner(call, caller, bytes.length));
   const decoded = await decoding;
-  if (!decoded.refersTo)
-    return withRoom(store, key, { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 });
+  if (!decoded.refersTo) return { ...decoded, size: decoding instanceof Promise ? bytes.length : 0 };
   const { refersTo, model } = decoded;
   const { previousId } = refersTo;
   const previous = previousId === undefined ? undefined : await store.find(previousId, key.userId);
@@ -55,7 +64,7 @@ export async function readHub(
   const size = bytes.length + storedBytes;
   const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, jobOwner(call, caller, size));
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
-  return withRoom(store, key, { ...expanded, size, previous });
+  return { ...expanded, size, previous };
 }
 
 /** A response that exceeds the limits of its key is not stored, and says so. One that has to be stored is refused at once. */
