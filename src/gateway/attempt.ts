@@ -31,8 +31,8 @@ export interface AttemptHost {
 
 export class AccountAttempt implements UpstreamListener, UpstreamControl {
   exchange: UpstreamExchange | undefined;
+  readonly account: Account;
   readonly #host: AttemptHost;
-  readonly #account: Account;
   #handler: ResponseHandler | undefined;
   #errorResponse: ErrorResponse | undefined;
   readonly #trace: AttemptTrace;
@@ -40,7 +40,7 @@ export class AccountAttempt implements UpstreamListener, UpstreamControl {
 
   constructor(host: AttemptHost, account: Account, trace: AttemptTrace) {
     this.#host = host;
-    this.#account = account;
+    this.account = account;
     this.#trace = trace;
   }
 
@@ -50,7 +50,7 @@ export class AccountAttempt implements UpstreamListener, UpstreamControl {
     // The API of a provider never redirects. Its address would lead the client around the gateway.
     if (status >= 300 && status < 400) return this.reject(redirected(status));
     if (status >= 400) this.#errorResponse = { status, headers, chunks: [], bytes: 0 };
-    else this.#handler = this.#host.onResponse({ status, headers, account: this.#account }, this);
+    else this.#handler = this.#host.onResponse({ status, headers, account: this.account }, this);
   }
 
   onData(chunk: Buffer, isLast?: boolean): boolean {
@@ -74,14 +74,14 @@ export class AccountAttempt implements UpstreamListener, UpstreamControl {
 
   onEnd(): void {
     if (this.#isSettled) return;
-    if (this.#handler) this.#host.finish(this.#handler, this.#account);
-    else if (this.#errorResponse) this.#host.onErrorStatus(this.#errorResponse, this.#account);
+    if (this.#handler) this.#host.finish(this.#handler, this.account);
+    else if (this.#errorResponse) this.#host.onErrorStatus(this.#errorResponse, this.account);
   }
 
   onError(error: TransportError): void {
     if (this.#isSettled) return;
-    if (this.#handler) this.#host.finish(this.#handler, this.#account, error);
-    else this.#host.fail(faultOf(error), this.#account, undefined, error);
+    if (this.#handler) this.#host.finish(this.#handler, this.account, error);
+    else this.#host.fail(faultOf(error), this.account, undefined, error);
   }
 
   resume(): void {
@@ -95,7 +95,7 @@ export class AccountAttempt implements UpstreamListener, UpstreamControl {
   reject(fault: Fault): void {
     this.#isSettled = true;
     this.exchange?.abort();
-    this.#host.fail(fault, this.#account, undefined);
+    this.#host.fail(fault, this.account, undefined);
   }
 
   done(kind?: FaultKind): void {

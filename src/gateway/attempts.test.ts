@@ -48,7 +48,6 @@ function openCall(ids: readonly string[], overrides: Partial<UpstreamCall> = {},
       body: '{}',
       timeouts: TIMEOUTS.unary,
     }),
-    onSent() {},
     onFailed() {},
     onResponse: ({ account }): ResponseHandler => ({
       onData: () => true,
@@ -76,14 +75,15 @@ function openWays(first: readonly string[], second: readonly string[]) {
     model: undefined,
   });
   const plan = { ways: [wayOf(first), wayOf(second)], leftOut: [], refusal: undefined };
-  const run = () => tryWays(one.services, one.call, plan, ({ accounts }, tries) => one.runWith(tries, accounts));
+  const run = () =>
+    tryWays(one.services, one.call, plan, async ({ accounts }, tries) => void (await one.runWith(tries, accounts)));
   return { ...one, run };
 }
 
 const wayIn = (id: string, fallback?: object) => ({ caller: { group: { id }, ...(fallback && { fallback }) } });
 const WITH_FALLBACK = { ways: [wayIn('group'), wayIn('other', {})], refusal: undefined };
 
-const codeOf = (run: () => Promise<void>): Promise<ErrorCode | undefined> =>
+const codeOf = (run: () => Promise<unknown>): Promise<ErrorCode | undefined> =>
   run().then(
     () => undefined,
     (thrown: unknown) => (thrown instanceof ApiError ? thrown.code : undefined),
@@ -318,7 +318,6 @@ test('failover repeats the call without opaque values on the same account when t
         body: '{"plain":true}',
         timeouts: TIMEOUTS.unary,
       }),
-      onSent() {},
       onFailed() {},
       onResponse: ({ account }) => ({
         onData: () => true,

@@ -15,15 +15,21 @@ import { Tries } from './try-ways.ts';
 import type { AttemptServices, ResponseHandler, ResponseHead, UpstreamCall, UpstreamControl } from './upstream-call.ts';
 import { shortened } from './upstream-request.ts';
 
-/** Resolves when the client has its response or is gone; rejects with the error for the client. */
-export const runAttempts = (call: Call, upstreamCall: UpstreamCall, services: AttemptServices): Promise<void> =>
-  new Attempts(call, upstreamCall, services).run();
+/**
+ * Resolves when the client has its response or is gone, with the account that has the request: a client that has left pays for what its
+ * provider does. Rejects with the error for the client.
+ */
+export const runAttempts = (
+  call: Call,
+  upstreamCall: UpstreamCall,
+  services: AttemptServices,
+): Promise<Account | undefined> => new Attempts(call, upstreamCall, services).run();
 
 class Attempts implements AttemptHost {
   readonly #call: Call;
   #upstreamCall: UpstreamCall;
   readonly #services: AttemptServices;
-  readonly #done = Promise.withResolvers<void>();
+  readonly #done = Promise.withResolvers<Account | undefined>();
   #attempt: AccountAttempt | undefined;
   #lease: AccountLease<Account> | undefined;
   #trace: AttemptTrace | undefined;
@@ -39,7 +45,7 @@ class Attempts implements AttemptHost {
     this.#tries = upstreamCall.tries ?? new Tries(services);
   }
 
-  run(): Promise<void> {
+  run(): Promise<Account | undefined> {
     // Registered before anything is sent: a disconnect before the upstream's response head must abort the upstream too.
     this.#call.endsWithHandler = true;
     this.#call.onClientGone(() => this.#onClientGone());
@@ -61,7 +67,7 @@ class Attempts implements AttemptHost {
     this.#endAttempt('client_closed');
     // Says nothing about the account.
     this.#release({ kind: 'request' });
-    this.#done.resolve();
+    this.#done.resolve(this.#attempt?.account);
   }
 
   #release(fault?: AttemptFault): void {
@@ -163,7 +169,6 @@ class Attempts implements AttemptHost {
     this.#sentBody = request.body;
     const attempt = new AccountAttempt(this, account, this.#trace);
     this.#attempt = attempt;
-    this.#upstreamCall.onSent(account);
     const timeouts = this.#hasFallback ? shortened(request.timeouts) : request.timeouts;
     attempt.exchange = this.#services.upstream.send(
       // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
@@ -228,7 +233,7 @@ class Attempts implements AttemptHost {
     this.#endAttempt(kind ?? (this.#call.isClientGone ? 'client_closed' : 'ok'), transport?.code);
     this.#logOutcome(kind);
     if (!kind) this.#tries.tell({ kind: 'served' });
-    this.#done.resolve();
+    this.#done.resolve(this.#attempt?.account);
   }
 
   onErrorStatus({ status, headers, chunks }: ErrorResponse, account: Account): void {
@@ -240,7 +245,11 @@ class Attempts implements AttemptHost {
     const providerCode = fault.providerCode ?? (failure ? `http_${failure.status}` : transport?.code);
     const message = failure && faultRow(fault.kind).showsMessage ? failureMessage(failure.body, account) : undefined;
     this.#release({ kind: fault.kind, cooldownMs: fault.cooldownMs, providerCode, message });
-    if (!this.#call.isClientGone) this.#upstreamCall.onFailed();
+    if (!this.#call.isClientGone) {
+      // If the client disconnects later, it must not pay for this attempt.
+      this.#attempt = undefined;
+      this.#upstreamCall.onFailed();
+    }
     this.#logOutcome(fault.kind);
     const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);
     const { model, sends } = this.#upstreamCall;
@@ -264,7 +273,7 @@ class Attempts implements AttemptHost {
   #reject(fault: Fault, account: Account, failure: UpstreamFailure | undefined): void {
     if (!failure) throw errors.clientErrorFor(fault);
     this.#upstreamCall.onRejected(failure, fault, account);
-    this.#done.resolve();
+    this.#done.resolve(undefined);
   }
 
   #messageOf(account: Account, failure: UpstreamFailure | undefined): string | undefined {

@@ -33,8 +33,7 @@ export interface UpstreamCall {
   /** The same call without opaque values, after a provider rejected one of them. Undefined when it has none, or none any more. */
   withoutOpaque?(): UpstreamCall | undefined;
   build(account: Account): MaybePromise<UpstreamRequest>;
-  /** An account gets the request. A client that disconnects from now on pays for what its provider does. */
-  onSent(account: Account): void;
+  /** The attempt sent nothing to the client. */
   onFailed(): void;
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure, account: Account): Fault;

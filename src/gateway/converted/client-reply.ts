@@ -4,7 +4,7 @@ import { type HubEvent, type HubItem, type JsonObject, NO_USAGE, type StreamEnco
 import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
 import { ROUGH_CHARS } from '../billing/request-tokens.ts';
 import { droppedHeaders } from '../dropped.ts';
-import type { CallContext, EncodedFor, ReplySink } from './context.ts';
+import type { CallContext, EncodedFor } from './context.ts';
 import { conversionHeaders, omittedFromReply } from './headers.ts';
 
 /** Of one turn of the event loop: some 5 ms. */
@@ -12,7 +12,7 @@ const MAX_EVENTS = 500;
 
 const SHUTDOWN_MESSAGE = 'The server is restarting; send the request again.';
 
-export class ClientReply implements ReplySink {
+export class ClientReply {
   readonly #context: CallContext;
   readonly #onDrain: () => void;
   readonly #isTurn: boolean;

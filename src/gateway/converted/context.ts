@@ -10,12 +10,10 @@ import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
 import type { StoredHead } from '../stored/response-cache.ts';
 import type { Tries } from '../try-ways.ts';
-import type { ResponseHandler } from '../upstream-call.ts';
 import type { ConvertedImages } from './image-usage.ts';
 import type { MediaFetcher } from './inline-media.ts';
 import type { OpaqueCache } from './opaque-cache.ts';
 import type { RejectedOpaques } from './rejected-opaque.ts';
-import type { ReplyRounds } from './rounds.ts';
 
 export interface ConvertedServices extends GatewayServices {
   readonly opaqueCache: OpaqueCache;
@@ -68,52 +66,4 @@ export interface EncodedFor {
   /** Its JSON text; the bytes of it where the request is large. */
   readonly body: string | Buffer;
   readonly capabilities: Capabilities;
-}
-
-export interface RoundHost {
-  readonly context: CallContext;
-  readonly rounds: ReplyRounds;
-  readonly client: ReplySink;
-  usageOf(round: MeteredRound): dialects.HubUsage;
-  /** The reply is complete: charges all rounds and keeps what later turns refer to. Resolves when the charge is on disk. */
-  complete(reply: CompletedReply): Promise<void>;
-}
-
-export interface MeteredRound {
-  readonly reported: dialects.HubUsage | undefined;
-  readonly items: readonly dialects.HubItem[];
-  readonly output: () => number;
-  readonly isFinished: boolean;
-}
-
-export interface CompletedReply {
-  readonly items: readonly dialects.HubItem[];
-  readonly usage: dialects.HubUsage;
-  readonly account: Account;
-  readonly response: unknown;
-}
-
-/** The client's side of a reply, as the response of a round sees it; see `ClientReply`. */
-export interface ReplySink {
-  readonly isStarted: boolean;
-  readonly finalResponse: dialects.JsonObject | undefined;
-  start(encoded: EncodedFor): void;
-  heartbeat(): void;
-  push(event: dialects.HubEvent): void;
-  flush(): boolean;
-  end(): void;
-  sendWhole(events: readonly dialects.HubEvent[], encoded: EncodedFor): Promise<void>;
-}
-
-/** `open`: the provider is sending. `paused`: it expects another round. `failed`: it sent an error or broke off. */
-export type RoundState = 'open' | 'paused' | 'complete' | 'failed';
-
-export interface RoundResponse extends ResponseHandler {
-  readonly account: Account;
-  readonly state: RoundState;
-  resume(): void;
-  readonly model?: string | undefined;
-  readonly reported?: dialects.HubUsage | undefined;
-  /** Estimates the usage so far, for a client that disconnected; undefined when the client has received nothing of this round. */
-  estimate(): dialects.HubUsage | undefined;
 }

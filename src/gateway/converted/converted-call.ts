@@ -11,8 +11,9 @@ import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { StoringContent } from '../stored/turn-text.ts';
 import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { ClientReply } from './client-reply.ts';
-import type { CallContext, CompletedReply, MeteredRound, RoundHost, RoundResponse } from './context.ts';
+import type { CallContext } from './context.ts';
 import { estimateImages, madeImages, withImageTokens } from './image-usage.ts';
+import type { CompletedReply, MeteredRound, RoundHost, RoundResponse } from './round.ts';
 import { marksCacheFor, RoundRequest } from './round-request.ts';
 import { ReplyRounds } from './rounds.ts';
 import { StreamResponse } from './stream-response.ts';
@@ -24,7 +25,6 @@ export class ConvertedCall implements RoundHost {
   readonly client: ClientReply;
   /** The newest response of the current round; undefined until an account responds. */
   #response: RoundResponse | undefined;
-  #sentTo: Account | undefined;
   readonly #retry: OptionRetry;
 
   constructor(context: CallContext) {
@@ -41,8 +41,8 @@ export class ConvertedCall implements RoundHost {
     for (;;) {
       this.#response = undefined;
       const round = this.#upstreamCall(this.rounds.requestFor(request));
-      await runAttempts(call, round, services).catch((error: unknown) => this.#fail(error));
-      if (call.isClientGone) return this.#abandon();
+      const sentTo = await runAttempts(call, round, services).catch((error: unknown) => this.#fail(error));
+      if (call.isClientGone) return this.#abandon(sentTo);
       if (this.#state !== 'paused') return;
     }
   }
@@ -83,35 +83,26 @@ export class ConvertedCall implements RoundHost {
   }
 
   #upstreamCall(round: dialects.HubRequest): UpstreamCall {
-    const request = new RoundRequest(this.context, round, this.#retry);
+    // Once a provider responds to the rest, the values are known to be invalid.
+    const onAccepted = (): void => this.context.services.rejectedOpaques.add(round);
     return {
-      ...this.#attemptsOf(request, (head, upstream) => this.#open(request, head, upstream)),
+      ...this.#attemptsOf(round),
       affinity: this.#affinityOf(round),
-      withoutOpaque: () => (dialects.hasOpaque(round) ? this.#withoutOpaque(round) : undefined),
+      withoutOpaque: () =>
+        dialects.hasOpaque(round) ? this.#attemptsOf(dialects.withoutOpaque(round), onAccepted) : undefined,
     };
   }
 
-  /** The same round after a provider rejected an opaque value. Once it responds, the values are known to be invalid. */
-  #withoutOpaque(round: dialects.HubRequest): UpstreamCall {
-    const request = new RoundRequest(this.context, dialects.withoutOpaque(round), this.#retry);
-    return this.#attemptsOf(request, (head, upstream) => {
-      this.context.services.rejectedOpaques.add(round);
+  #attemptsOf(round: dialects.HubRequest, onAccepted = (): void => {}): UpstreamCall {
+    const request = new RoundRequest(this.context, round, this.#retry);
+    const onResponse: UpstreamCall['onResponse'] = (head, upstream) => {
+      onAccepted();
       return this.#open(request, head, upstream);
-    });
-  }
-
-  #attemptsOf(request: RoundRequest, onResponse: UpstreamCall['onResponse']): UpstreamCall {
-    return {
-      ...request.upstreamCall(onResponse),
-      onSent: (account) => {
-        this.#sentTo = account;
-      },
-      // It sent nothing to the client. If the client disconnects later, it must not pay for this attempt.
-      onFailed: () => {
-        this.#response = undefined;
-        this.#sentTo = undefined;
-      },
     };
+    const onFailed = (): void => {
+      this.#response = undefined;
+    };
+    return { ...request.upstreamCall(onResponse), onFailed };
   }
 
   /** Some servers respond to a stream request with one JSON body; the client still gets a stream. No content type means a stream. */
@@ -135,27 +126,27 @@ export class ConvertedCall implements RoundHost {
   }
 
   /** No account completed the round. A stream that has begun gets the error as an event. */
-  #fail(error: unknown): void {
+  #fail(error: unknown): undefined {
     if (!this.client.isStarted || !(error instanceof ApiError)) throw error;
     this.client.push({ kind: 'error', error: { code: error.code, message: error.message } });
     this.client.end();
-    this.#abandon();
+    this.#abandon(undefined);
   }
 
   /** The reply ends without a finish. Charges completed rounds and an estimate of the open one, which is aborted before it reports usage. */
-  #abandon(): void {
-    const open = this.#openUsage();
+  #abandon(sentTo: Account | undefined): void {
+    const open = this.#openUsage(sentTo);
     const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
-    const account = open ? (this.#response?.account ?? this.#sentTo) : this.rounds.spent?.account;
+    const account = open ? (this.#response?.account ?? sentTo) : this.rounds.spent?.account;
     if (!usage || !account || this.#state === 'complete') return;
     this.#settle(usage, account, this.rounds.items);
   }
 
   /** Before the head of a response nothing is known but what the provider was sent. */
-  #openUsage(): dialects.HubUsage | undefined {
+  #openUsage(sentTo: Account | undefined): dialects.HubUsage | undefined {
     const { call } = this.context;
     if (this.#state === 'open') return this.#response?.estimate();
-    const isWaiting = this.#response === undefined && this.#sentTo !== undefined;
+    const isWaiting = this.#response === undefined && sentTo !== undefined;
     if (!isWaiting || !call.isClientGone || call.isInterrupted) return undefined;
     return this.usageOf({ reported: undefined, items: [], output: () => 0, isFinished: false });
   }

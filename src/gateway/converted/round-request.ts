@@ -75,7 +75,7 @@ export class RoundRequest {
     return { request: this.hub, to: pair.upstream.dialect, target, removed, dropped };
   }
 
-  upstreamCall(onResponse: UpstreamCall['onResponse']): Omit<UpstreamCall, 'onSent' | 'onFailed'> {
+  upstreamCall(onResponse: UpstreamCall['onResponse']): Omit<UpstreamCall, 'onFailed'> {
     const { pair, request, operation, model, accounts, caller, tries } = this.#context;
     const { sends, timeouts } = inferenceRow(operation);
     return {

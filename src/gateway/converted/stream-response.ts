@@ -7,8 +7,8 @@ import * as rules from '../../rules/index.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
-import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { faultFromReply, faultOfReply, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
+import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Silence before the first event after which the client gets the response head and a heartbeat. */

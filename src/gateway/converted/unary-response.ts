@@ -6,9 +6,9 @@ import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, JSON_LIMITS, REPLY_LIMITS } from '../../rules/index.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
-import type { RoundHost, RoundResponse, RoundState } from './context.ts';
 import { conversionHeaders, omittedFromReply } from './headers.ts';
 import { faultFromReply, faultOfReply, oversized, sizeOfItems, TOO_MANY_ITEMS } from './reply-error.ts';
+import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
 
 /** Replies with images reach some 20 MiB. */

@@ -69,14 +69,15 @@ export async function forward(
     ...way,
     ...{ services, call, operation, request, admission, canFailOver, early, background, tries },
   });
+  let sentTo: Account | undefined;
   try {
-    await runAttempts(call, native, services);
-    if (call.isClientGone) native.onClientGone();
+    sentTo = await runAttempts(call, native, services);
+    if (call.isClientGone) native.onClientGone(sentTo);
   } catch (error) {
     if (!early?.fail(error)) throw error;
   } finally {
     admission?.release();
-    if (background) await background.end(native.lostUsage);
+    if (background) await background.end(native.lostUsage(sentTo));
   }
   if (CANCELS.has(operation)) await services.background.checkSoon(id);
 }
@@ -101,7 +102,6 @@ class NativeCall implements UpstreamCall {
   readonly tries: Tries | undefined;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
-  #sentTo: Account | undefined;
   /** The newest attempt carries an option that the gateway added. */
   #asksForUsage = false;
   #betas: readonly string[] = [];
@@ -178,14 +178,8 @@ class NativeCall implements UpstreamCall {
     return withBetas(headers, this.#betas);
   }
 
-  onSent(account: Account): void {
-    this.#sentTo = account;
-  }
-
-  /** It sent nothing to the client. If the client disconnects later, it must not pay for this attempt. */
   onFailed(): void {
     this.response = undefined;
-    this.#sentTo = undefined;
   }
 
   onResponse(head: ResponseHead, upstream: UpstreamControl): NativeResponse {
@@ -217,10 +211,9 @@ class NativeCall implements UpstreamCall {
   }
 
   /** The client disconnected. Before the head of a response nothing is known but what the provider was sent. */
-  onClientGone(): void {
+  onClientGone(account: Account | undefined): void {
     const { admission, call, request } = this.#context;
     if (this.response) return this.response.onClientGone();
-    const account = this.#sentTo;
     if (!account || call.isInterrupted) return;
     const { images } = request;
     const made = images && requestedCount(images);
@@ -230,10 +223,10 @@ class NativeCall implements UpstreamCall {
   }
 
   /** What a request may cost that was sent, but whose client disconnected before the provider responded. */
-  get lostUsage(): { usage: HubUsage; accountId: string } | undefined {
+  lostUsage(sentTo: Account | undefined): { usage: HubUsage; accountId: string } | undefined {
     const { call } = this.#context;
-    if (!call.isClientGone || call.isInterrupted || this.response || !this.#sentTo) return undefined;
-    return { usage: this.#inputOnly(), accountId: this.#sentTo.id };
+    if (!call.isClientGone || call.isInterrupted || this.response || !sentTo) return undefined;
+    return { usage: this.#inputOnly(), accountId: sentTo.id };
   }
 
   #inputOnly(): HubUsage {
