@@ -363,6 +363,11 @@ export interface ErasuresRow {
   finished_at: Timestamp | null;
 }
 
+export interface FileChargesRow {
+  day: string;
+  charged_at: ColumnType<Date, Date | string | undefined, Date | string>;
+}
+
 export interface FilePartsRow {
   user_id: string;
   file_id: string;
@@ -419,6 +424,19 @@ export interface IdempotencyRecordsRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   finished_at: Timestamp | null;
   expires_at: Timestamp;
+}
+
+export interface KeptObjectsRow {
+  kind: string | null;
+  user_id: string | null;
+  key_id: string | null;
+  id: string | null;
+  name: string | null;
+  bytes: bigint | null;
+  account_id: string | null;
+  state: string | null;
+  created_at: Timestamp | null;
+  expires_at: Timestamp | null;
 }
 
 export interface KeysRow {
@@ -839,6 +857,8 @@ export interface UsersRow {
   erased_at: Timestamp | null;
   video_creates: number | null;
   end_users: Generated<boolean>;
+  max_files: number | null;
+  max_file_mib: number | null;
 }
 
 export interface VideoTaskAssetsRow {
@@ -982,11 +1002,13 @@ export interface Rows {
   conversations: ConversationsRow;
   entries: EntriesRow;
   erasures: ErasuresRow;
+  file_charges: FileChargesRow;
   file_parts: FilePartsRow;
   files: FilesRow;
   groups: GroupsRow;
   holds: HoldsRow;
   idempotency_records: IdempotencyRecordsRow;
+  kept_objects: KeptObjectsRow;
   keys: KeysRow;
   leases: LeasesRow;
   ledger_balances: LedgerBalancesRow;

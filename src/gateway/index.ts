@@ -10,6 +10,7 @@ export {
   type KeptConversation,
 } from './conversations/conversation-store.ts';
 export { type ExplainedCall, type ExplainServices, explainCall } from './explain/explain.ts';
+export { chargeFiles } from './files/charge-files.ts';
 export {
   expireFiles,
   FileStore,

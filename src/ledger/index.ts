@@ -5,7 +5,7 @@ export { InsufficientBalance, type Reservation } from './admission/wallet-state.
 export * from './alarms.ts';
 export { crashPoint, crashPointAfter } from './crash-points.ts';
 export * from './metering.ts';
-export { parseRates, type Rates } from './pricing/parse-rates.ts';
+export { parseCost, parseRates, type Rates } from './pricing/parse-rates.ts';
 export { providerCosts } from './pricing/provider-cost.ts';
 export * from './pricing/rates.ts';
 export { fenceIfStale, removeReplica, staleReplicas } from './records/replica.ts';

@@ -1,6 +1,6 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
-import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys } from '../core/index.ts';
+import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys, parseNanos } from '../core/index.ts';
 import * as rules from '../rules/index.ts';
 import type { SettingReport } from '../schemas/index.ts';
 
@@ -20,6 +20,7 @@ const port = integer(0, 65_535);
 const optionalPort = port.optional();
 const text = z.string().min(1);
 const optionalText = text.optional();
+const amount = text.refine((given) => (parseNanos(given) ?? -1n) >= 0n, 'must be a decimal amount such as 0.1');
 const matching = (form: RegExp, expected: string) => z.string().regex(form, expected).optional();
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' }).optional();
 const oneOf = <const T extends readonly string[]>(names: T) =>
@@ -170,6 +171,9 @@ const Settings = z.strictObject({
     'days that responses are stored for later reference; 0 stores none',
   ),
   FILE_DAYS: integerOr(30, 0, 365).describe('days that uploaded files are kept; 0 takes none'),
+  FILE_PRICE: amount
+    .default('0')
+    .describe('US dollars per GiB for what a user keeps in files, charged once every UTC day; 0 charges nothing'),
   RESULT_MIRROR_DIR: optionalText.describe(
     'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
   ),

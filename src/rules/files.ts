@@ -8,7 +8,7 @@ export const FILES = {
   /** Of all files that one request names, before base64: providers take requests of 20 to 50 MB. */
   inRequestBytes: 24 * MIB,
   inRequest: 40,
-  /** Of a user. */
+  /** Of a user whose operator has set no other limits. */
   userBytes: 1024 * MIB,
   userFiles: 10_000,
   /** A piece of an upload in several parts must arrive within this time of the one before. */

@@ -1,7 +1,7 @@
 /** Service tiers that a request can choose and that a price can name. They cost the operator more or less than the standard tier. */
 import type { UpstreamDialect } from './groups.ts';
 
-/** `batch` is reported for requests of a batch; no single request can choose it. */
+/** `batch` is of requests of a batch; no single request can choose it. */
 export const PRICE_TIERS = ['priority', 'flex', 'fast', 'batch'] as const;
 export type PriceTier = (typeof PRICE_TIERS)[number];
 

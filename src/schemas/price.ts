@@ -152,8 +152,11 @@ export const Prices = z.strictObject({
   steps,
   tiers: f.fileField(
     z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
-    'service tiers `priority`, `flex`, `fast` and `batch`: rates of their own, with `steps`, or a `multiplier` of all rates',
-    { example: '{ priority: { multiplier: "2" } }', fallback: 'requests for a tier get 400' },
+    'service tiers `priority`, `flex` and `fast`, and `batch` for requests of batches: rates of their own, with `steps`, or a `multiplier` of all rates',
+    {
+      example: '{ priority: { multiplier: "2" } }',
+      fallback: 'requests for a tier get 400, batches have the other rates',
+    },
   ),
   ...videoFields,
 });

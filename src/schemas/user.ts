@@ -15,6 +15,8 @@ multiplier: of every price for this user | "0.9" | "1"
 max_keys: valid keys that people of the user may make in the console | 10 | 0 | keys
 key_groups: groups of these keys, video groups included | [openai] | all
 video_creates: creates of each kind of video object per minute | 600 | 'VIDEO_CREATES_PER_MINUTE' | requests
+max_files: files that the user may keep | 50000 | 10,000
+max_file_mib: what they may hold together | 4096 | 1,024 | MiB
 end_users: the user is another gateway that names its own users in 'x-gateway-end-user': limits of video operations apply to each | true | false
 `,
     {
@@ -25,6 +27,8 @@ end_users: the user is another gateway that names its own users in 'x-gateway-en
       max_keys: z.number().int().min(0).max(1_000).optional(),
       key_groups: z.array(f.text).optional(),
       video_creates: f.count.optional(),
+      max_files: f.count.optional(),
+      max_file_mib: f.count.optional(),
       end_users: z.boolean().optional(),
     },
   ),
@@ -33,9 +37,21 @@ end_users: the user is another gateway that names its own users in 'x-gateway-en
 
 /** Without the balance: money is booked with a reason. */
 export const NewUser = UserEntry.omit({ balance: true });
-const { email: address, multiplier, max_keys, key_groups, video_creates, end_users } = NewUser.shape;
+const {
+  email: address,
+  multiplier,
+  max_keys,
+  key_groups,
+  video_creates,
+  max_files,
+  max_file_mib,
+  end_users,
+} = NewUser.shape;
 export const UserChange = z.strictObject({
-  ...f.removable({ email: address, key_groups, video_creates, ...limitFields(OF_USER) }),
+  ...f.removable({
+    ...{ email: address, key_groups, video_creates, max_files, max_file_mib },
+    ...limitFields(OF_USER),
+  }),
   multiplier,
   max_keys,
   end_users,
@@ -44,6 +60,7 @@ export const UserChange = z.strictObject({
 export const ShownUser = NewUser.extend({
   ...f.kind('user'),
   ...f.members('email:text|null multiplier:factor max_keys:integer video_creates:integer|null end_users:flag'),
+  ...f.members('max_files:integer|null max_file_mib:integer|null'),
   key_groups: f.texts.nullable().describe('null: every group'),
   created_at: f.moment,
   erased_at: f.someMoment.describe('when the erasure of the user began; the user cannot be changed any more'),

@@ -7,6 +7,8 @@ import { toFile } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { BATCHES } from '../../src/rules/index.ts';
+import type { LoggedRequest } from '../../src/schemas/index.ts';
+import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, openai } from '../support/sdk.ts';
@@ -23,10 +25,11 @@ let ana: Record<string, string>;
 let ben: Record<string, string>;
 const keyOf = (group: Group): string => ana[group] ?? assert.fail(`no key for ${group}`);
 const db = () => gateway.context.database.db;
+const admin = adminApi(() => gateway.url);
 
 before(async () => {
   sim = await startSim();
-  gateway = await startGateway({ sendsBatches: true });
+  gateway = await startGateway({ sendsBatches: true, env: { ADMIN_TOKEN } });
   const { models, ...rest } = basicSetup(sim.url) as { models: object[] };
   const prices = { input: '1', output: '10' };
   ana = await gateway.apply({ ...rest, models: models.map((model) => ({ ...model, prices })) });
@@ -173,6 +176,77 @@ describe("OpenAI's SDK", () => {
 
 const chargesOf = async (requestId: string): Promise<number> =>
   (await sql`select from usage_records where request_id = ${requestId}`.execute(db())).rows.length;
+
+describe('the price', () => {
+  const url = '/v1/responses';
+  const PRICES = { input: '1', output: '10', tiers: { batch: { multiplier: '0.5' }, flex: { multiplier: '0.25' } } };
+  let provider: Canned;
+  let client: OpenAI;
+  /** The tier that the provider reports. */
+  let reported: string;
+
+  before(async () => {
+    provider = await startCanned();
+    provider.respondWith((response, request) => {
+      const usage = { input_tokens: 1_000_000, output_tokens: 100_000, total_tokens: 1_100_000 };
+      const reply = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [], usage };
+      return jsonResponse(JSON.stringify({ ...reply, service_tier: reported }))(response, request);
+    });
+    const keys = await gateway.apply({
+      groups: [{ id: 'sold', style: 'responses', multiplier: '2' }],
+      accounts: [{ id: 'sold1', group: 'sold', base_url: `${provider.url}/v1`, api_key: 'sk-s' }],
+      models: [{ id: 'm', groups: ['sold'], prices: PRICES, cost: PRICES, max_output: 100_000, context: 1_000_000 }],
+      users: [{ id: 'lea', balance: '20' }],
+      keys: [{ user: 'lea', group: 'sold' }],
+    });
+    client = openai(gateway.url, keys.sold ?? '');
+  });
+  after(() => provider?.close());
+
+  const served = async (body: object) => {
+    const line = lineOf(url, 'a', { model: 'm', input: 'hi', ...body });
+    const done = await ended(client, (await create(client, url, [line])).id);
+    const [{ response }] = await linesOf(client, done.output_file_id ?? done.error_file_id);
+    await until('its charge', async () => (await chargesOf(response.request_id)) === 1);
+    const { body: call } = await admin<LoggedRequest>('GET', `/requests/${response.request_id}`);
+    return call;
+  };
+
+  for (const tier of ['default', 'auto', 'scale'])
+    test(`of a request of a batch is that of the tier batch where the model has one, and the provider reports ${tier}`, async () => {
+      reported = tier;
+      const { charge, pricing } = await served({});
+      assert.deepEqual([charge, pricing?.charge?.tier], ['2', 'batch']);
+      assert.deepEqual(
+        pricing?.charge?.lines.map(({ part, rate, amount }) => [part, rate, amount]),
+        [
+          ['input', '0.5', '0.5'],
+          ['output', '5', '0.5'],
+        ],
+      );
+      // The provider was sent a single request.
+      assert.deepEqual([pricing?.cost?.cost, pricing?.cost?.margin], ['2', '0']);
+    });
+
+  test('is that of the tier that the request has chosen', async () => {
+    reported = 'flex';
+    const { charge, pricing } = await served({ service_tier: 'flex' });
+    assert.deepEqual([charge, pricing?.charge?.tier], ['1', 'flex']);
+  });
+
+  test('is what is held: a balance for half of the full price is enough for a batch only', async () => {
+    reported = 'default';
+    const keys = await gateway.apply({
+      users: [{ id: 'kim', balance: '0.0011' }],
+      keys: [{ user: 'kim', group: 'sold' }],
+    });
+    const kim = openai(gateway.url, keys.sold ?? '');
+    const body = { model: 'm', input: 'hi', max_output_tokens: 100 };
+    await assert.rejects(kim.responses.create(body), { status: 402 });
+    const done = await ended(kim, (await create(kim, url, [lineOf(url, 'a', body)])).id);
+    assert.equal(done.request_counts?.completed, 1, JSON.stringify(done));
+  });
+});
 
 describe("Anthropic's SDK", () => {
   const requests = (model: string) =>

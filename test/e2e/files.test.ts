@@ -5,7 +5,12 @@ import { toFile as anthropicFile } from '@anthropic-ai/sdk';
 import { sql } from 'kysely';
 import { toFile } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { parseNanos } from '../../src/core/index.ts';
+import { chargeFiles } from '../../src/gateway/index.ts';
+import { checkLedger } from '../../src/ledger/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { FILES } from '../../src/rules/index.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
 
@@ -200,6 +205,43 @@ describe('a file in requests', () => {
   });
 });
 
+describe('the price of files', () => {
+  const DAY = '2026-05-01';
+  const charges = (db: Db, user: string) =>
+    db.selectFrom('entries').select(['reference', 'nanos', 'reason']).where('debit', '=', user).execute();
+
+  test('is charged once a day for what users keep, by several servers at once, with its line in the statement', async () => {
+    const { db } = gateway.context.database;
+    const keys = await gateway.apply({
+      users: [
+        { id: 'eva', balance: '1', multiplier: '0.5' },
+        { id: 'none', balance: '1' },
+      ],
+      keys: [{ user: 'eva', group: 'openai' }],
+    });
+    for (const name of ['a.pdf', 'b.pdf']) await upload(keys.openai, name, Buffer.alloc(2 ** 20));
+    const begun = (await charges(db, 'eva')).length;
+    const clock = new FakeClock(Date.parse(`${DAY}T10:00:00Z`));
+    const free = { db, clock, price: 0n };
+    assert.equal(await chargeFiles(free), 0);
+    const charging = { ...free, price: parseNanos('0.1') ?? assert.fail() };
+    await Promise.all([chargeFiles(charging), chargeFiles(charging)]);
+    await chargeFiles(charging);
+    const [charged, ...others] = (await charges(db, 'eva')).slice(begun);
+    // 2 MiB of a GiB, at 0.1 dollars, times 0.5.
+    assert.deepEqual([charged?.reference, charged?.nanos, others], [`files:${DAY}:eva`, 97_657n, []]);
+    assert.equal(charged?.reason, `Files of ${DAY}: 2097152 bytes at 0.1 per GiB and day, x 0.5`);
+    const { rows } = await sql<{ model: string; nanos: bigint; cost_nanos: bigint }>`
+      select model, nanos, cost_nanos from usage_daily where user_id = 'eva' and day = ${DAY}`.execute(db);
+    assert.deepEqual(rows, [{ model: 'files', nanos: 97_657n, cost_nanos: 0n }]);
+    assert.deepEqual(await charges(db, 'none'), []);
+    clock.advance(86_400_000);
+    await chargeFiles(charging);
+    assert.equal((await charges(db, 'eva')).length, begun + 2);
+    await checkLedger(db);
+  });
+});
+
 describe('the file endpoints', () => {
   test("OpenAI's SDK uploads, lists, reads and deletes", async () => {
     const client = openai(gateway.url, keyOf('claude'));
@@ -323,6 +365,21 @@ describe('the file endpoints', () => {
     await assert.rejects(upload(ben.openai), { status: 400, message: /1024 MiB of files, the limit/ });
     await sql`delete from files where id = ${large}`.execute(db);
     assert.equal((await piece()).status, 204);
+  });
+
+  test('operators set what a user may keep', async () => {
+    const keys = await gateway.apply({
+      users: [{ id: 'small', balance: '1', max_files: 2, max_file_mib: 1 }],
+      keys: [{ user: 'small', group: 'openai' }],
+    });
+    const key = keys.openai ?? '';
+    await upload(key, 'large.pdf', Buffer.alloc(2 ** 20));
+    await assert.rejects(upload(key), { status: 400, message: /1 MiB of files, the limit/ });
+    await gateway.apply({ users: [{ id: 'small', max_files: 2, max_file_mib: 2 }] });
+    await upload(key);
+    await assert.rejects(upload(key), { status: 400, message: /2 files, the limit/ });
+    await gateway.apply({ users: [{ id: 'small', max_files: 3 }] });
+    await upload(key);
   });
 
   test('a form without a file, without a purpose or with an unknown one is refused by name', async () => {

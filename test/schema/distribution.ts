@@ -54,6 +54,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   conversation_items: user,
   files: user,
   file_parts: user,
+  kept_objects: user,
   stored_bytes: user,
   notices: user,
   notice_deliveries: user,
@@ -112,6 +113,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   ledger_identity: reference,
   usage_quarantine: reference,
   usage_kept: reference,
+  file_charges: reference,
   usage_totals_days: reference,
   usage_monthly_months: reference,
 

@@ -166,6 +166,22 @@ const EditUser = ({ user }: { readonly user: ShownUser }) => {
               value: user.video_creates ?? undefined,
               placeholder: '60',
             },
+            [
+              {
+                name: 'max_files',
+                label: 'Files kept',
+                kind: 'number' as const,
+                value: user.max_files ?? undefined,
+                placeholder: '10000',
+              },
+              {
+                name: 'max_file_mib',
+                label: 'Files together in MiB',
+                kind: 'number' as const,
+                value: user.max_file_mib ?? undefined,
+                placeholder: '1024',
+              },
+            ],
             ...LIMIT_FIELDS(user),
           ]}
           submit={(values) => admin.changeUser(user.id, values)}

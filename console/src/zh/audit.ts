@@ -97,6 +97,8 @@ export const words: Readonly<Record<string, string>> = {
   licence: '许可',
   limits: '限额',
   max_concurrency: '最大并发',
+  max_file_mib: '文件容量上限（MiB）',
+  max_files: '最多文件数',
   max_keys: '最多密钥数',
   max_output: '最大输出',
   message: '消息',

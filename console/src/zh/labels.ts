@@ -91,6 +91,8 @@ export const labels: Readonly<Record<string, string>> = {
   'Cost in dollars a day': '每日成本（美元）',
   'Polls of video tasks a second': '每秒视频任务查询数',
   'Video creates a minute': '每分钟视频创建数',
+  'Files kept': '保存文件数',
+  'Files together in MiB': '文件总容量（MiB）',
   'Cost in dollars a month': '每月成本（美元）',
   'Cost multiplier': '成本倍率',
   'Cost of input': '输入成本',

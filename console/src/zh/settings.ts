@@ -40,6 +40,7 @@ export const settings: Readonly<Record<string, string>> = {
   USAGE_WAIT_MS: '客户端在内容开始后断开时，等待供应商报告用量的时间；未及时报告则估算扣费；0 表示不等待',
   STORED_RESPONSES_DAYS: '响应保存供后续引用的天数；0 表示不保存',
   FILE_DAYS: '上传文件的保存天数；0 表示不接受文件',
+  FILE_PRICE: '用户所存文件每 GiB 的价格（美元），每个 UTC 日收取一次；0 表示不收费',
   RESULT_MIRROR_DIR:
     '已存在的文件夹（本地，或由所有服务器和工作进程共享挂载），视频任务结果下载一次后保存于此；不设置时每次读取都访问供应商',
   RESULT_MIRROR_AT: '何时镜像结果：首次读取时，或任务成功后由作业立即镜像',

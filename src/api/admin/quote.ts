@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
 import { failAt } from '../../core/index.ts';
-import { type Cost, costOf, parseRates, videoCost, videoRateOf } from '../../ledger/index.ts';
+import { type Cost, costOf, parseCost, parseRates, type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
 import { type Db, snapshot, type Tx } from '../../platform/db/index.ts';
 import { expectJson, readBody } from '../../platform/web/index.ts';
@@ -81,7 +81,9 @@ async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
   const price = priceAt(line, now);
   const sold =
     price &&
-    (isVideo ? videoAt(query, group.variant as rules.VideoVariant, line, price.rates) : textAt(query, price.rates));
+    (isVideo
+      ? videoAt(query, group.variant as rules.VideoVariant, line, price.rates)
+      : textAt(query, parseRates(price.rates)));
   if (!price || !sold) return { ...head, charge: null, cost: null };
   const userPpm = await userMultiplier(tx, query.user);
   const { nanos } = sold([group.multiplier_ppm, userPpm]);
@@ -96,15 +98,14 @@ async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
   const { cost } = await tx.selectFrom('prices').select('cost').where('id', '=', price.id).executeTakeFirstOrThrow();
   if (cost === null) return { ...head, charge, cost: null };
   const ppm = await accountMultiplier(tx, query.account);
-  const billed = textAt(query, cost);
+  const billed = textAt(query, parseCost(cost));
   return { ...head, charge, cost: providerBill(billed([ONE]), { ppm, costNanos: billed([ppm]).nanos, nanos }) };
 }
 
 const ONE = 1_000_000n;
 type Pricing = (multipliersPpm: readonly bigint[]) => Cost;
 
-function textAt(query: Quote, stored: unknown): Pricing {
-  const rates = parseRates(stored);
+function textAt(query: Quote, rates: Rates): Pricing {
   const usage = {
     input: query.input_tokens,
     cacheRead: query.cached_input_tokens,

@@ -71,7 +71,7 @@ export function lineCall({ clock, bodyBudget }: LineServices, batch: Batch, body
   const startedAt = clock.now();
   return new Call({
     ...{ id: newRequestId(startedAt), operation, errorFormat, path, query: '', params: {} },
-    ...{ address: batch.address, startedAt, clock, bodyBudget, response },
+    ...{ address: batch.address, startedAt, clock, bodyBudget, response, isBatch: true },
     request: {
       ...{ ...line, headers, rawHeaders: Object.entries(headers).flat(), isComplete: true, completeBody: body },
       ...{ read() {}, resume() {} },

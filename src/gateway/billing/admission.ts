@@ -53,7 +53,8 @@ export class Billing {
   }
 
   /** Without a promise when the wallet lease at hand covers the call. Throws or rejects as `Metering.admit` does. */
-  admit(call: Call, caller: Caller, facts: CallFacts): core.MaybePromise<Admission> {
+  admit(call: Call, caller: Caller, given: CallFacts): core.MaybePromise<Admission> {
+    const facts = call.isBatch ? { ...given, isBatch: true } : given;
     if (inferenceRow(facts.operation).billing === 'free') return FREE_ADMISSION;
     ledger.crashPoint('call.admitting');
     const services = this.#services;
@@ -145,7 +146,7 @@ const modelNotPriced = ({ name }: Model, param: string): core.ApiError =>
   core.failAt('model_not_priced', param, `"${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`);
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
-function chosenTier({ tiers = [], model }: CallFacts, rates: ledger.Rates): ChosenTier | undefined {
+function chosenTier({ tiers = [], model, isBatch }: CallFacts, rates: ledger.Rates): ChosenTier | undefined {
   const [first, second] = tiers;
   const unpriced = tiers.find(({ tier }) => tier === undefined || !rates.tiers?.has(tier));
   if (unpriced)
@@ -158,12 +159,21 @@ function chosenTier({ tiers = [], model }: CallFacts, rates: ledger.Rates): Chos
     const text = `${first?.field} chooses a tier already; leave one of them out.`;
     throw core.failAt('unsupported_parameter', second.field, text);
   }
-  return first;
+  return first ?? (isBatch && rates.tiers?.has('batch') ? BATCH_TIER : undefined);
 }
 
-/** The provider may serve another tier than the request chose, and reports it. Without a report, the chosen one is charged. */
-const withTier = <U extends HubUsage>(usage: U, choice: ChosenTier | undefined): U =>
-  choice?.tier && (choice.isBinding || usage.tier === undefined) ? { ...usage, tier: choice.tier } : usage;
+/** Of a request of a batch that chooses none. */
+const BATCH_TIER: ChosenTier = { field: 'batch', tier: 'batch', isBinding: false };
+
+/**
+ * The provider may serve another tier than the request chose, and reports it. Without a report, the chosen one is charged. It serves a request
+ * of a batch as any other, so that a report of the standard tier says nothing.
+ */
+function withTier<U extends HubUsage>(usage: U, { tier: choice, rates }: Pick<Quote, 'tier' | 'rates'>): U {
+  if (!choice?.tier) return usage;
+  const isOpen = choice === BATCH_TIER ? !rates.tiers?.has(usage.tier ?? '') : usage.tier === undefined;
+  return choice.isBinding || isOpen ? { ...usage, tier: choice.tier } : usage;
+}
 
 interface ReservedCall {
   readonly call: Call;
@@ -188,9 +198,9 @@ class ReservedAdmission implements Admission {
     const { images, reported } = from;
     const accountId = from.account.id;
     const { call, caller, facts, reservation, quote, services } = this.#reserved;
-    const { tier, multipliers } = quote;
+    const { multipliers } = quote;
     const { key, group } = caller;
-    const used = withTier(images ? { ...given, images: byKind(images) } : given, tier);
+    const used = withTier(images ? { ...given, images: byKind(images) } : given, quote);
     const { usage, rates, priceId, ratesOf } = pricedUsage(used, { ...quote, model: facts.model }, from);
     const estimated = given.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
@@ -220,8 +230,9 @@ class ReservedAdmission implements Admission {
 
   /** What is reported is charged in full, but nothing is guessed beyond what was reserved. */
   #mostFor(reported: HubUsage | undefined): core.Nanos {
-    const { maxCost, rates, multipliers, tier } = this.#reserved.quote;
-    const cost = reported ? ledger.costOf(withTier(reported, tier), rates, multipliers).nanos : 0n;
+    const { quote } = this.#reserved;
+    const { maxCost, rates, multipliers } = quote;
+    const cost = reported ? ledger.costOf(withTier(reported, quote), rates, multipliers).nanos : 0n;
     return cost > maxCost ? cost : maxCost;
   }
 

@@ -17,6 +17,8 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
   readonly images?: ImageCount | undefined;
   /** Service tiers other than the standard one that the request chooses. */
   readonly tiers?: readonly rules.ChosenTier[] | undefined;
+  /** One of the requests of a batch. */
+  readonly isBatch?: boolean | undefined;
   readonly others?: readonly OtherModel[] | undefined;
   /** A member that no table knows (ADR 21). The request counts as the most that its model can cost. */
   readonly unknown?: string | undefined;
@@ -28,7 +30,7 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
 }
 
 /** Of a request alone. Plain data, which a worker thread can return. */
-export type BodyFacts = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers' | 'others'>;
+export type BodyFacts = Omit<CallFacts, 'operation' | 'model' | 'images' | 'tiers' | 'isBatch' | 'others'>;
 
 /** Images, requested or returned: "1024x1024/high", and how many. */
 export interface ImageCount {

@@ -224,14 +224,28 @@ export async function expireFiles(db: Db): Promise<number> {
   return Number(numAffectedRows);
 }
 
+/** What a user keeps in files, and may keep. */
+export interface FileRoom {
+  readonly files: number;
+  readonly bytes: number;
+  readonly max_files: number;
+  readonly max_bytes: number;
+}
+
+export async function readFileRoom(db: Db, userId: string): Promise<FileRoom> {
+  const { rows } = await sql<FileRoom>`
+    select count(f.id)::int as files, coalesce(sum(f.bytes), 0)::float8 as bytes,
+      coalesce(u.max_files, ${FILES.userFiles}) as max_files, coalesce(u.max_file_mib * 1048576::float8, ${FILES.userBytes}) as max_bytes
+    from users u left join files f on f.user_id = u.id where u.id = ${userId} group by u.id`.execute(db);
+  return rows[0] ?? { files: 0, bytes: 0, max_files: 0, max_bytes: 0 };
+}
+
 /** Uploads of one user wait for each other, so that several at once, or in pieces, do not pass the limit. */
 async function checkRoom(tx: Tx, userId: string, of: 'files' | 'bytes'): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${userId}, 50))`.execute(tx);
-  const sum = of === 'files' ? sql`count(*)` : sql`coalesce(sum(bytes), 0)`;
-  const { rows } = await sql<{ used: string }>`select ${sum} as used from files where user_id = ${userId}`.execute(tx);
-  const limit = of === 'files' ? FILES.userFiles : FILES.userBytes;
-  if (Number(rows[0]?.used) < limit) return;
-  const text = of === 'files' ? `${limit} files` : `${limit / 2 ** 20} MiB of files`;
+  const room = await readFileRoom(tx, userId);
+  if (room[of] < room[`max_${of}`]) return;
+  const text = of === 'files' ? `${room.max_files} files` : `${room.max_bytes / 2 ** 20} MiB of files`;
   throw fail('invalid_request', `The user has ${text}, the limit; delete some files first.`, { param: 'file' });
 }
 

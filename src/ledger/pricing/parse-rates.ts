@@ -37,6 +37,12 @@ export function parseRates(stored: unknown): Rates {
   return tiers === undefined ? rates : { ...rates, tiers: parseTiers(tiers, rates) };
 }
 
+/** The column `prices.cost`. Requests of a batch are sent to the provider one by one, so that they cost what others do, whatever users pay. */
+export function parseCost(stored: unknown): Rates {
+  const { tiers = new Map<string, Rates>(), ...rates } = parseRates(stored);
+  return { ...rates, tiers: new Map([...tiers].filter(([name]) => name !== 'batch')) };
+}
+
 function parseFlat(stored: Readonly<Record<string, unknown>>): Rates {
   const rates: Record<string, Nanos | ReadonlyMap<string, Nanos>> = {};
   for (const [name, value] of Object.entries(stored)) {

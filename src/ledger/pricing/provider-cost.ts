@@ -3,7 +3,7 @@ import { errorFields, type Log, type Nanos } from '../../core/index.ts';
 import { type Db, prepare } from '../../platform/db/index.ts';
 import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { MAX_COST, type UsageRecord } from '../usage-record.ts';
-import { parseRates, type Rates } from './parse-rates.ts';
+import { parseCost, type Rates } from './parse-rates.ts';
 import { costOf } from './rates.ts';
 
 export type CostedCall = Pick<UsageRecord, 'priceId' | 'accountId' | 'usage'>;
@@ -53,7 +53,7 @@ const selectMultipliers = prepare<{ id: string; cost_multiplier_ppm: bigint }>(
 /** Undefined for video rates: they depend on a resolution that records do not hold. */
 function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined {
   try {
-    const rates = parseRates(stored);
+    const rates = parseCost(stored);
     return VIDEO_RATE_NAMES.some((name) => name in (stored as object)) ? undefined : rates;
   } catch (error) {
     log.error('provider_cost.invalid', { price: String(priceId), ...errorFields(error) });

@@ -23,7 +23,7 @@ export async function priceOfRequest(db: Db, row: RequestRow): Promise<CallPrice
     accountId === null
       ? undefined
       : await db.selectFrom('accounts').select('cost_multiplier_ppm').where('id', '=', accountId).executeTakeFirst();
-  const rates = ledger.parseRates(price.cost);
+  const rates = ledger.parseCost(price.cost);
   const ppm = account?.cost_multiplier_ppm;
   const isSame = ppm !== undefined && ledger.costOf(used, rates, [ppm], ratesOf('cost')).nanos === costNanos;
   const billed = ledger.costOf(used, rates, [ONE], ratesOf('cost'));

@@ -31,6 +31,7 @@ export type CallOptions = Pick<
   readonly headers?: Call['headers'] | undefined;
   readonly bodyBudget?: BodyBudget | undefined;
   readonly clock?: core.Clock | undefined;
+  readonly isBatch?: boolean | undefined;
 };
 
 const NO_HEADERS = {};
@@ -53,6 +54,8 @@ export class Call implements core.IndexedMember {
   readonly startedAt: number;
   readonly upgrade: Upgrade | undefined;
   readonly bodyBudget: BodyBudget | undefined;
+  /** One of the requests of a batch. */
+  readonly isBatch: boolean;
   /** Fields of the `request.completed` log line. */
   readonly logFields: Record<string, core.LogValue>;
   readonly trace = new CallTrace();
@@ -97,6 +100,7 @@ export class Call implements core.IndexedMember {
     this.upgrade = options.upgrade;
     this.owner = options.address;
     this.bodyBudget = options.bodyBudget;
+    this.isBatch = options.isBatch ?? false;
     this.#headers = options.headers ?? NO_HEADERS;
     this.response.once('close', () => this.#close());
   }

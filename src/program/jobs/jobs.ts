@@ -1,8 +1,9 @@
 /** The table of background jobs. A new job is a row here and a function in its module. */
 import { erasureJob, expireSignIns } from '../../access/people/index.ts';
-import type { Clock, Log, Sealer } from '../../core/index.ts';
+import { type Clock, type Log, parseNanos, type Sealer } from '../../core/index.ts';
 import {
   type Background,
+  chargeFiles,
   expireBatches,
   expireConversations,
   expireFiles,
@@ -25,13 +26,14 @@ export interface JobServices {
   readonly background: Pick<Background, 'jobs' | 'eraseUser'>;
   readonly warnings: Pick<Warnings, 'jobs'>;
   readonly watch: Pick<RevisionWatch, 'onWork' | 'read'>;
-  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS'>;
+  readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS' | 'FILE_PRICE'>;
 }
 
 export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: JobServices): Job[] => {
   const retention = () => ({ months: config.USAGE_RETENTION_MONTHS, now: clock.now() });
   const rollUp = new RequestRollUp(database, clock);
   const days = config.REQUEST_LOG_DAYS;
+  const price = parseNanos(config.FILE_PRICE) ?? 0n;
   return [
     // The key changes only with a restart. Later runs are for what replicas with the old one have sealed.
     { name: 'secrets.reseal', everyMs: 600_000, run: () => reseal(database.db, sealer) },
@@ -43,6 +45,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
     },
     { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
     { name: 'files.expire', everyMs: 600_000, run: () => expireFiles(database.db) },
+    { name: 'files.charge', everyMs: 600_000, run: () => chargeFiles({ db: database.db, clock, price }) },
     { name: 'batches.expire', everyMs: 600_000, run: () => expireBatches(database.db) },
     { name: 'conversations.expire', everyMs: 600_000, run: () => expireConversations(database.db) },
     { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
