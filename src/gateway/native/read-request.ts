@@ -33,33 +33,22 @@ export const readNative = (services: NativeReadServices, source: NativeSource): 
 type Reader = (services: NativeReadServices, source: NativeSource) => core.MaybePromise<NativeRequest>;
 
 const READERS: Readonly<Record<RequestReader, Reader>> = {
-  json: (services, source) =>
-    core.whenReady(source.body(), (sent) =>
-      core.whenReady(scanOf(services, source, sent), (scan) =>
-        jsonRequest(services, source, bodyAfter(sent, scan), scan),
-      ),
-    ),
+  json: (services, source) => core.whenReady(scanned(services, source), (sent) => jsonRequest(services, source, sent)),
 
   async 'path-model'(services, source) {
     const { call } = source;
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
-    const body = await source.body();
-    const scan = await scanOf(services, source, body);
+    const sent = await scanned(services, source);
     const isStream = verbOf(call) === ':streamGenerateContent';
-    return scannedRequest(
-      services,
-      source,
-      { body: bodyAfter(body, scan), scan },
-      {
-        model: call.params.model,
-        isStream,
-        // Without `alt=sse` the stream is one JSON array.
-        streamType: isStream && /\balt=sse\b/.test(query) ? core.EVENT_STREAM : undefined,
-        objectsOf: googleObjects(scan.ids),
-        pathFor: (model) => nativePath(call, model, query),
-      },
-    );
+    return scannedRequest(services, source, sent, {
+      model: call.params.model,
+      isStream,
+      // Without `alt=sse` the stream is one JSON array.
+      streamType: isStream && /\balt=sse\b/.test(query) ? core.EVENT_STREAM : undefined,
+      objectsOf: googleObjects(sent.scan.ids),
+      pathFor: (model) => nativePath(call, model, query),
+    });
   },
 
   async 'path-embedding'(services, source) {
@@ -86,30 +75,26 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     const { call, caller } = source;
     rejectReshapingHeaders(call);
     const query = forwardedQuery(call.query, true);
-    const body = await source.body();
-    const names = asJson(() => namesInInteraction(body));
-    const scan = await scanOf(services, source, body);
+    const bytes = await source.body();
+    const names = asJson(() => namesInInteraction(bytes));
+    const sent = await scanned(services, source);
+    const { scan } = sent;
     const isBackground = scan.background === true;
     if (isBackground && !caller.key.store) throw noBackground(caller);
     const { previousId } = names;
     const previous = previousId === undefined ? undefined : await services.store.find(previousId, caller.key.userId);
     const isStream = scan.stream === true;
-    return scannedRequest(
-      services,
-      source,
-      { body: bodyAfter(body, scan), scan },
-      {
-        model: scan.model,
-        isStream,
-        streamType: isStream ? core.EVENT_STREAM : undefined,
-        isBackground,
-        repliesAs: 'responses',
-        bounds: { ...scan.bounds, ...storedBounds(previous, scan.bounds.wholeContext) },
-        held: previousId === undefined ? undefined : heldPrevious(previousId, previous),
-        objectsOf: names.hasEnvironment ? () => sharedObject('environment') : googleObjects(scan.ids),
-        pathFor: () => call.path + query,
-      },
-    );
+    return scannedRequest(services, source, sent, {
+      model: scan.model,
+      isStream,
+      streamType: isStream ? core.EVENT_STREAM : undefined,
+      isBackground,
+      repliesAs: 'responses',
+      bounds: { ...scan.bounds, ...storedBounds(previous, scan.bounds.wholeContext) },
+      held: previousId === undefined ? undefined : heldPrevious(previousId, previous),
+      objectsOf: names.hasEnvironment ? () => sharedObject('environment') : googleObjects(scan.ids),
+      pathFor: () => call.path + query,
+    });
   },
 
   async search(services, source) {
@@ -140,6 +125,17 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     throw new TypeError(`${operation} has a native cell but no reader in its row`);
   },
 };
+
+/** A body after its scan, without what the scan has removed. */
+interface ScannedBody {
+  readonly body: Buffer;
+  readonly scan: NativeScan;
+}
+
+const scanned = (services: NativeReadServices, source: NativeSource): core.MaybePromise<ScannedBody> =>
+  core.whenReady(source.body(), (sent) =>
+    core.whenReady(scanOf(services, source, sent), (scan) => ({ body: bodyAfter(sent, scan), scan })),
+  );
 
 function scanOf(
   { threads, keptPrompts }: NativeReadServices,
@@ -184,7 +180,7 @@ type RequestForm = Pick<NativeRequest, 'model' | 'isStream' | 'streamType' | 'ob
 function scannedRequest(
   services: NativeReadServices,
   source: NativeSource,
-  { body, scan }: { readonly body: Buffer; readonly scan: NativeScan },
+  { body, scan }: ScannedBody,
   form: RequestForm & Partial<NativeRequest>,
 ): NativeRequest {
   const { dialect } = source;
@@ -212,38 +208,33 @@ const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 function jsonRequest(
   services: NativeReadServices,
   source: NativeSource,
-  body: Buffer,
-  scan: NativeScan,
+  sent: ScannedBody,
 ): core.MaybePromise<NativeRequest> {
   const { operation, dialect, call, caller } = source;
+  const { body, scan } = sent;
   const { bounds, ids } = scan;
   const isBackground = scan.background === true;
   if (isBackground && (operation !== 'responses.create' || !caller.key.store)) throw noBackground(caller);
   const isStream = scan.stream === true;
   const requestFor = (found: Found = {}): NativeRequest => {
     const { moreInput = 0 } = found.bounds ?? {};
-    return scannedRequest(
-      services,
-      source,
-      { body, scan },
-      {
-        model: scan.model,
-        inputTokens: () => estimateOnLoop(dialect, body, bounds) + moreInput,
-        heldTokens: async () => {
-          const owner = jobOwner(call, caller, body.length);
-          return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
-        },
-        bounds: { ...bounds, ...found.bounds },
-        isStream,
-        isBackground,
-        streamType: isStream ? core.EVENT_STREAM : undefined,
-        hidesUsage: operation === 'chat.create' && isStream && !asksForUsage(scan.usageOption),
-        session: scan.session,
-        held: found.held,
-        objectsOf: found.objects && (() => found.objects),
-        pathFor: () => canonicalPath(call),
+    return scannedRequest(services, source, sent, {
+      model: scan.model,
+      inputTokens: () => estimateOnLoop(dialect, body, bounds) + moreInput,
+      heldTokens: async () => {
+        const owner = jobOwner(call, caller, body.length);
+        return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
       },
-    );
+      bounds: { ...bounds, ...found.bounds },
+      isStream,
+      isBackground,
+      streamType: isStream ? core.EVENT_STREAM : undefined,
+      hidesUsage: operation === 'chat.create' && isStream && !asksForUsage(scan.usageOption),
+      session: scan.session,
+      held: found.held,
+      objectsOf: found.objects && (() => found.objects),
+      pathFor: () => canonicalPath(call),
+    });
   };
   const previousId = typeof scan.previousId === 'string' ? scan.previousId : undefined;
   if (previousId === undefined && !ids) return requestFor();

@@ -12,9 +12,8 @@ import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { ResponseStore } from '../stored/store.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../upstream-call.ts';
-import { ErrorFilter, redactBytes } from './error-filter.ts';
+import { EventFilter, redactBytes } from './event-filter.ts';
 import { responseHeaders } from './headers.ts';
-import { UsageFilter } from './hidden-usage.ts';
 import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, requestedCount } from './images/usage.ts';
 import type { BackgroundCall, NativeRequest } from './native-request.ts';
@@ -73,8 +72,7 @@ export class NativeResponse implements ResponseHandler {
   #unread = 0;
   #isSettled = false;
   #cancelWait: () => void = () => {};
-  readonly #filter: UsageFilter | undefined;
-  readonly #errors: ErrorFilter | undefined;
+  readonly #filter: EventFilter | undefined;
   /** Holds the first event back while another account may be tried. */
   readonly #opening: StreamOpening | undefined;
 
@@ -90,8 +88,7 @@ export class NativeResponse implements ResponseHandler {
       : this.#isSse
         ? new StreamTap(repliesAs, timesOf(call))
         : new UnaryTap(repliesAs);
-    this.#filter = this.#isSse && context.request.hidesUsage ? new UsageFilter() : undefined;
-    this.#errors = this.#isSse ? new ErrorFilter(this.#secrets) : undefined;
+    this.#filter = this.#isSse ? new EventFilter(this.#secrets, context.request.hidesUsage === true) : undefined;
     this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) {
@@ -147,7 +144,7 @@ export class NativeResponse implements ResponseHandler {
     if (this.#context.call.isClientGone) return this.#readOn(chunk);
     if (this.#isSse && this.#context.background?.isAccepted === false) this.#accept(this.#tap.end());
     if (!this.#isSse && this.#context.early?.isOpen) return true;
-    if (this.#isSse) return this.#writeEvents(this.#filter ? this.#filter.push(chunk) : chunk, isLast);
+    if (this.#isSse) return this.#writeEvents(chunk, isLast);
     if (!this.#held) return this.#stream?.write(this.#holdBackLastChunk(chunk)) ?? true;
     this.#held.push(chunk);
     this.#heldBytes += chunk.length;
@@ -159,7 +156,7 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #writeEvents(events: Buffer, isLast: boolean): boolean {
-    const bytes = this.#errors?.push(events) ?? events;
+    const bytes = this.#filter?.push(events) ?? events;
     if (isLast) {
       this.#lastChunk = bytes;
       return true;
@@ -300,7 +297,7 @@ export class NativeResponse implements ResponseHandler {
     this.#writeHead({ 'content-length': String(shown.length) }).end(shown);
   }
 
-  /** What the filters still hold, and the blank line after the last event that the provider omitted and clients need. */
+  /** What the filter still holds, and the blank line after the last event that the provider omitted and clients need. */
   #lastEvents(): Buffer {
     const rest = this.#heldBack();
     return NEEDS_BLANK_LINE.has(this.#context.dialect) ? this.#closed(rest) : rest;
@@ -317,9 +314,8 @@ export class NativeResponse implements ResponseHandler {
   }
 
   #heldBack(): Buffer {
-    const rest = this.#filter?.end() ?? EMPTY;
-    const pieces = this.#errors ? [this.#errors.push(rest), this.#errors.end()] : [rest];
-    return concatBuffers([this.#holdBackLastChunk(EMPTY), ...pieces].filter(({ length }) => length > 0));
+    const pieces = [this.#holdBackLastChunk(EMPTY), this.#filter?.end() ?? EMPTY];
+    return concatBuffers(pieces.filter(({ length }) => length > 0));
   }
 
   /** The server stops. A settled stream waits only for its charge, and ends by itself. */

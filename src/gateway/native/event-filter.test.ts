@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ErrorFilter } from './error-filter.ts';
+import { EventFilter } from './event-filter.ts';
 
 const KEY = 'sk-upstream-secret-0123456789';
 const SECRETS = {
   account: { credential: KEY, baseUrl: 'https://provider.test/v1' },
-} as unknown as ConstructorParameters<typeof ErrorFilter>[0];
+} as unknown as ConstructorParameters<typeof EventFilter>[0];
 
 const EVENTS = [
   'event: message_start\ndata: {"type":"message_start","error":null}\n\n',
@@ -19,7 +19,7 @@ const EVENTS = [
 const TEXT = Buffer.from(EVENTS.join(''));
 
 function filtered(chunks: readonly Buffer[]): string {
-  const filter = new ErrorFilter(SECRETS);
+  const filter = new EventFilter(SECRETS, false);
   return Buffer.concat([...chunks.map((chunk) => filter.push(chunk)), filter.end()]).toString();
 }
 
@@ -52,7 +52,7 @@ test('an event that is too long for an error passes before it ends, in any chunk
   const long = `data: {"error":{"picture":"${'A'.repeat(100_000)}"}}\n\n`;
   for (const size of [1, 1_000, 70_000]) {
     const bytes = Buffer.from(long + EVENTS[2]);
-    const filter = new ErrorFilter(SECRETS);
+    const filter = new EventFilter(SECRETS, false);
     let early = 0;
     const passed: Buffer[] = [];
     for (let at = 0; at < bytes.length; at += size) {
@@ -69,6 +69,6 @@ test('an event that is too long for an error passes before it ends, in any chunk
 
 test('a whole event passes without a copy', () => {
   const chunk = Buffer.from('data: {"type":"text","text":"one"}\n\n');
-  const { buffer, byteOffset, length } = new ErrorFilter(SECRETS).push(chunk);
+  const { buffer, byteOffset, length } = new EventFilter(SECRETS, false).push(chunk);
   assert.deepEqual([buffer === chunk.buffer, byteOffset, length], [true, chunk.byteOffset, chunk.length]);
 });
