@@ -12,14 +12,9 @@ import {
 import { ApiError, EVENT_STREAM, isEventStream, isGlob, matchesGlob, readSse } from '../core/index.ts';
 import { codecOf, type HubEvent, type UpstreamSide, upstreamOf } from '../dialects/index.ts';
 import { parseRates } from '../ledger/index.ts';
-import type { HttpHeaders } from '../platform/http/index.ts';
+import { type WholeResponse, wholeResponse } from '../platform/http/index.ts';
 import type { AttemptFault } from '../providers/pool/index.ts';
-import type {
-  TransportError,
-  UpstreamExchange,
-  UpstreamListener,
-  UpstreamRequest,
-} from '../providers/upstream/index.ts';
+import type { TransportError, UpstreamClient, UpstreamRequest } from '../providers/upstream/index.ts';
 import * as rules from '../rules/index.ts';
 import { faultKindOf } from './client-error.ts';
 import { failureMessage } from './failure-reason.ts';
@@ -61,7 +56,7 @@ export async function probeAccount(
   return typeof target === 'string' ? { ...NOT_SENT, message: UNTESTABLE[target] } : sendProbe(services, target);
 }
 
-export type Untestable = 'video' | 'no_text' | 'no_model' | 'no_price' | 'unknown_model';
+type Untestable = 'video' | 'no_text' | 'no_model' | 'no_price' | 'unknown_model';
 const UNTESTABLE: Readonly<Record<Untestable, string>> = {
   video: 'Video accounts are not tested, because a task costs money.',
   no_text: 'The account has no feature that answers a text request.',
@@ -71,7 +66,7 @@ const UNTESTABLE: Readonly<Record<Untestable, string>> = {
   unknown_model: 'The group has no such model.',
 };
 
-export async function probeTarget(
+async function probeTarget(
   services: ProbeServices,
   { id, style }: Group,
   account: Account,
@@ -87,9 +82,6 @@ export async function probeTarget(
   if (!model) return hasNames ? 'no_price' : 'no_model';
   return { style, account, model, dialect, name: upstreamName(model, account) };
 }
-
-export const sendProbe = (services: ProbeServices, target: ProbeTarget): Promise<ProbeResult> =>
-  new Probe(services, target).send(requestFor(target));
 
 const NOT_SENT: ProbeResult = { ok: false, status: null, firstByteMs: null, totalMs: 0, message: null, model: null };
 
@@ -144,7 +136,7 @@ function outputRate(line: ModelLine, now: number): number {
   return Number(parseRates(price.rates).output ?? Number.MAX_VALUE);
 }
 
-export interface ProbeTarget {
+interface ProbeTarget {
   readonly style: rules.Style;
   readonly account: Account;
   readonly model: Model;
@@ -171,133 +163,102 @@ function requestFor({ style, account, model, dialect, name }: ProbeTarget): Upst
   });
 }
 
-class Probe implements UpstreamListener {
-  readonly #services: ProbeServices;
-  readonly #target: ProbeTarget;
-  readonly #startedAt: number;
-  readonly #result = Promise.withResolvers<ProbeResult>();
-  readonly #chunks: Buffer[] = [];
-  #exchange: UpstreamExchange | undefined;
-  #status: number | undefined;
-  #headers: HttpHeaders = {};
-  #firstByteMs: number | undefined;
-  #bytes = 0;
+/** What the transport says in our words. */
+const OWN_WORDS: Readonly<Record<string, string>> = {
+  TOTAL_TIME: `No complete response within ${TIME_LIMIT_MS / 1000} s.`,
+  TOO_LARGE: `The reply is larger than ${MAX_BYTES / 1024} KiB.`,
+};
 
-  constructor(services: ProbeServices, target: ProbeTarget) {
-    this.#services = services;
-    this.#target = target;
-    this.#startedAt = services.clock.elapsed();
-  }
-
-  send(request: UpstreamRequest): Promise<ProbeResult> {
-    const { clock, upstream } = this.#services;
-    this.#exchange = upstream.send(request, this);
-    const cancel = clock.after(TIME_LIMIT_MS, () =>
-      this.#stop('timeout', `No complete response within ${TIME_LIMIT_MS / 1000} s.`),
-    );
-    return this.#result.promise.finally(cancel);
-  }
-
-  onHead(status: number, headers: HttpHeaders): void {
-    this.#status = status;
-    this.#headers = headers;
-  }
-
-  onData(chunk: Buffer): boolean {
-    this.#firstByteMs ??= this.#elapsedMs();
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes <= MAX_BYTES) return true;
-    this.#stop('failed', `The reply is larger than ${MAX_BYTES / 1024} KiB.`);
-    return false;
-  }
-
-  onEnd(): void {
-    const body = Buffer.concat(this.#chunks).toString('utf8');
-    const status = this.#status ?? 0;
-    if (status >= 200 && status < 300) return this.#endReply(body);
-    const { kind, cooldownMs, providerCode } = this.#upstream.decodeError({ status, headers: this.#headers, body });
-    const message = failureMessage(body, this.#target.account);
-    this.#end(
-      { kind, cooldownMs, providerCode: providerCode ?? `http_${status}`, message },
-      message ?? `The provider responded with HTTP ${status} and no error message.`,
-    );
-  }
-
-  onError({ kind, code }: TransportError): void {
-    this.#end({ kind, providerCode: code }, code);
-  }
-
-  #stop(kind: rules.FaultKind, message: string): void {
-    this.#exchange?.abort();
-    this.#end({ kind }, message);
-  }
-
-  get #upstream(): UpstreamSide {
-    return upstreamOf(this.#target.dialect);
-  }
-
-  /** A provider may fail inside a response that began with success. */
-  #endReply(body: string): void {
-    // Some servers respond to a stream request with one JSON body.
-    if (!isEventStream(this.#headers['content-type'] ?? EVENT_STREAM)) return this.#endJson(body);
-    const decoder = this.#upstream.openDecoder({ requestId: 'probe' });
-    const events: HubEvent[] = [];
-    let message: string | undefined;
-    const reader = readSse((data, event) => {
-      const decoded = decoder.push(data, event);
-      events.push(...decoded);
-      if (decoded.some(({ kind }) => kind === 'error')) message ??= failureMessage(data, this.#target.account);
+async function sendProbe({ clock, upstream }: ProbeServices, target: ProbeTarget): Promise<ProbeResult> {
+  const begunAt = clock.elapsed();
+  const sinceBegun = (): number => Math.round((clock.elapsed() - begunAt) * 10) / 10;
+  const seen: { status: number | null; firstByteMs: number | null } = { status: null, firstByteMs: null };
+  const send: UpstreamClient['send'] = (request, listener) =>
+    upstream.send(request, {
+      ...listener,
+      onHead(status, headers) {
+        seen.status = status;
+        listener.onHead(status, headers);
+      },
+      onData(chunk) {
+        seen.firstByteMs ??= sinceBegun();
+        return listener.onData(chunk);
+      },
     });
-    reader.feed(body);
-    reader.end({ keepTail: true });
-    if (events.some(({ kind }) => kind === 'finish')) return this.#end(undefined);
-    const isReported = events.some(({ kind }) => kind === 'error');
-    const error = [...events, ...decoder.end()].find((event) => event.kind === 'error')?.error;
-    if (!error) return this.#end(undefined);
-    this.#endWith(isReported ? faultKindOf(error.code) : 'truncated', error, message);
-  }
+  const response = await wholeResponse({ send }, requestFor(target), MAX_BYTES);
+  const outcome = 'code' in response ? brokenBy(response) : outcomeOf(target, response);
+  return {
+    ok: outcome === undefined,
+    ...seen,
+    totalMs: sinceBegun(),
+    message: outcome ? messageFor(target, outcome) : null,
+    model: target.name,
+    fault: outcome?.fault,
+  };
+}
 
-  #endJson(body: string): void {
+interface Failure {
+  readonly fault: AttemptFault;
+  readonly message: string;
+}
+
+function brokenBy({ kind, code }: TransportError): Failure {
+  const message = OWN_WORDS[code];
+  return message === undefined ? { fault: { kind, providerCode: code }, message: code } : { fault: { kind }, message };
+}
+
+/** Undefined for a reply without a failure. */
+function outcomeOf({ dialect, account }: ProbeTarget, response: WholeResponse): Failure | undefined {
+  const { status, headers } = response;
+  const body = response.body.toString('utf8');
+  const upstream = upstreamOf(dialect);
+  if (status < 200 || status >= 300) {
+    const { kind, cooldownMs, providerCode = `http_${status}` } = upstream.decodeError({ status, headers, body });
+    const message = failureMessage(body, account);
+    const shown = message ?? `The provider responded with HTTP ${status} and no error message.`;
+    return { fault: { kind, cooldownMs, providerCode, message }, message: shown };
+  }
+  const failed = (kind: rules.FaultKind, code: string, message: string): Failure => ({
+    fault: { kind, providerCode: code, message: redact(message, { account }) },
+    message,
+  });
+  // Some servers respond to a stream request with one JSON body.
+  if (!isEventStream(headers['content-type'] ?? EVENT_STREAM)) {
     try {
-      this.#upstream.decodeReply(JSON.parse(body), { requestId: 'probe' });
-      this.#end(undefined);
+      upstream.decodeReply(JSON.parse(body), { requestId: 'probe' });
+      return undefined;
     } catch (error) {
-      if (error instanceof ApiError) return this.#endWith(faultKindOf(error.code), error, undefined);
-      this.#end({ kind: 'failed' }, 'The response is neither a stream nor JSON.');
+      if (error instanceof ApiError) return failed(faultKindOf(error.code), error.code, error.message);
+      return { fault: { kind: 'failed' }, message: 'The response is neither a stream nor JSON.' };
     }
   }
+  const { events, reported, end } = readEvents(upstream, body, account);
+  const error = [...events, ...end].find((event) => event.kind === 'error')?.error;
+  if (!error || events.some(({ kind }) => kind === 'finish')) return undefined;
+  const kind = events.some((event) => event.kind === 'error') ? faultKindOf(error.code) : 'truncated';
+  return failed(kind, error.code, reported ?? error.message);
+}
 
-  #endWith(
-    kind: rules.FaultKind,
-    { code, message }: { readonly code: string; readonly message: string },
-    reported = message,
-  ): void {
-    this.#end({ kind, providerCode: code, message: redact(reported, { account: this.#target.account }) }, reported);
-  }
+/** A provider may fail inside a response that began with success. `reported`: its own words. */
+function readEvents(upstream: UpstreamSide, body: string, account: Account) {
+  const decoder = upstream.openDecoder({ requestId: 'probe' });
+  const events: HubEvent[] = [];
+  let reported: string | undefined;
+  const reader = readSse((data, event) => {
+    const decoded = decoder.push(data, event);
+    events.push(...decoded);
+    if (decoded.some(({ kind }) => kind === 'error')) reported ??= failureMessage(data, account);
+  });
+  reader.feed(body);
+  reader.end({ keepTail: true });
+  return { events, reported, end: decoder.end() };
+}
 
-  #end(fault: AttemptFault | undefined, message?: string): void {
-    this.#result.resolve({
-      ok: fault === undefined,
-      status: this.#status ?? null,
-      firstByteMs: this.#firstByteMs ?? null,
-      totalMs: this.#elapsedMs(),
-      message: message === undefined ? null : this.#messageFor(message, fault?.providerCode),
-      model: this.#target.name,
-      fault,
-    });
-  }
-
-  /** With what an operator can do about an error of a cloud. */
-  #messageFor(message: string, code = ''): string {
-    const advice = rules.cloudAdvice(this.#target.account.cloud?.kind, `${code} ${message}`);
-    const said = redact(message, { account: this.#target.account }).slice(0, MAX_MESSAGE_CHARS);
-    return advice === undefined ? said : `${said}; ${advice}`;
-  }
-
-  #elapsedMs(): number {
-    return Math.round((this.#services.clock.elapsed() - this.#startedAt) * 10) / 10;
-  }
+/** With what an operator can do about an error of a cloud. */
+function messageFor({ account }: ProbeTarget, { fault, message }: Failure): string {
+  const advice = rules.cloudAdvice(account.cloud?.kind, `${fault.providerCode ?? ''} ${message}`);
+  const said = redact(message, { account }).slice(0, MAX_MESSAGE_CHARS);
+  return advice === undefined ? said : `${said}; ${advice}`;
 }
 
 type Services = Pick<GatewayServices, 'catalog' | 'pool' | 'upstream' | 'clock'>;

@@ -24,5 +24,5 @@ export type {
   Upgradable,
 } from './server.ts';
 export { createHttpClient, createHttpServer } from './stack.ts';
-export { wholeResponse } from './whole-response.ts';
+export { type WholeResponse, wholeResponse } from './whole-response.ts';
 export { openTunnel } from './wire/proxy-tunnel.ts';
