@@ -135,12 +135,8 @@ async function send(
   const groupId = container.upstream_id;
   if (!account || groupId === null)
     return recordCreation(services, creation, { kind: 'rejected', error: { status: 403, code: '', message: '' } });
-  const outcome = await services.assetProvider.createAsset(account, {
-    groupId,
-    url,
-    kind: row.asset_type as AssetType,
-    name: row.id,
-  });
+  const asset = { groupId, url, kind: row.asset_type as AssetType, name: row.id };
+  const outcome = await services.assetProvider(account).createAsset(asset);
   if (outcome.kind === 'rejected' && outcome.error.code.startsWith('NotFound.group'))
     await moveRow(services.db, 'asset_groups', container, 'invalid');
   return recordCreation(services, creation, outcome);

@@ -59,11 +59,8 @@ async function send(
   creation: Creation<'asset_groups'>,
 ): Promise<AssetGroupRow> {
   const { id, description } = creation.row;
-  return recordCreation(
-    services,
-    creation,
-    await services.assetProvider.createGroup(account, { name: id, description }),
-  );
+  const outcome = await services.assetProvider(account).createGroup({ name: id, description });
+  return recordCreation(services, creation, outcome);
 }
 
 /** How long a request waits for the hidden group that another request creates. */
@@ -93,12 +90,7 @@ export async function hiddenGroup(
 /** The caller asked for an asset, of which nothing was sent: errors about the group become errors of the service. */
 async function sendHidden(services: VideoServices, account: Account, row: AssetGroupRow): Promise<AssetGroupRow> {
   try {
-    return await send(services, account, {
-      table: 'asset_groups',
-      row,
-      owner: services.replicaId,
-      idempotent: undefined,
-    });
+    return await send(services, account, { table: 'asset_groups', row, idempotent: undefined });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     throw error.code === 'asset_upstream_unavailable' ? unavailable(503, error.details.retryAfter) : misconfigured();

@@ -8,13 +8,7 @@ import { type ApiError, fail, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION } from '../../rules/index.ts';
-import {
-  finishRecord,
-  finishRecordOf,
-  type IdempotentRequest,
-  removeRecord,
-  removeRecordOf,
-} from '../idempotency/records.ts';
+import { finishRecord, type IdempotentRequest, removeRecord } from '../idempotency/records.ts';
 import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
 import type { JsonMembers } from '../request/json-tree.ts';
 import type { VideoServices } from '../services.ts';
@@ -53,8 +47,6 @@ export interface AssetCreateInput {
 export interface Creation<T extends Table> {
   readonly table: T;
   readonly row: RowOf[T];
-  /** Owner of the claim: this replica and this request. */
-  readonly owner: string;
   readonly idempotent: IdempotentRequest | undefined;
 }
 
@@ -102,9 +94,8 @@ export async function insertCreation<T extends Table>(
   insert: (tx: Db, id: string) => Promise<RowOf[T]>,
 ): Promise<{ readonly creation: Creation<T> } | { readonly original: RowOf[T] }> {
   const id = newId(KINDS[table].prefix);
-  const owner = `${services.replicaId}:${id}`;
   const row = await services.db.transaction().execute(async (tx) => {
-    const claim = { owner, resourceId: id, leaseMs: ASSET_RECONCILIATION.leaseMs };
+    const claim = { owner: services.replicaId, resourceId: id, leaseMs: ASSET_RECONCILIATION.leaseMs };
     if (!(await claimKey(tx, idempotent, claim))) return undefined;
     if (idempotent) crashPoint('asset.claimed');
     const inserted = await insert(tx, id);
@@ -112,7 +103,7 @@ export async function insertCreation<T extends Table>(
     return inserted;
   });
   crashPoint('asset.committed');
-  if (row) return { creation: { table, row, owner, idempotent } };
+  if (row) return { creation: { table, row, idempotent } };
   return { original: await replayLost(idempotent && replayCreation(services, table, idempotent)) };
 }
 
@@ -138,14 +129,14 @@ const logFields = (outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'create
 
 async function confirm<T extends Table>(
   { db }: Pick<VideoServices, 'db'>,
-  { table, row, owner, idempotent }: Creation<T>,
+  { table, row, idempotent }: Creation<T>,
   upstreamId: string,
 ): Promise<RowOf[T]> {
   const { confirmed, httpStatus } = KINDS[table];
   const created = await db.transaction().execute(async (tx) => {
     const changes = { upstream_id: upstreamId, next_check_at: null };
     const moved = await moveRow(tx, table, row, confirmed as never, changes);
-    if (idempotent) await finishRecord(tx, idempotent, { owner, status: httpStatus });
+    if (idempotent) await finishRecord(tx, row, httpStatus);
     crashPoint('asset.confirming');
     if (moved) return moved;
     // It is being deleted already: the deletion needs the provider's id.
@@ -160,12 +151,11 @@ async function confirm<T extends Table>(
 /** An asset exists in status `create_unknown` (202). A group was promised as active, so its request fails until it is found. */
 async function markUnknown<T extends Table>(
   { db }: Pick<VideoServices, 'db'>,
-  { table, row, owner, idempotent }: Creation<T>,
+  { table, row, idempotent }: Creation<T>,
 ): Promise<RowOf[T]> {
   const unknown = await db.transaction().execute(async (tx) => {
     const moved = await moveRow(tx, table, row, 'create_unknown', { next_check_at: afterMs(FIRST_LOOK_MS) });
-    if (idempotent && table === 'assets')
-      await finishRecord(tx, idempotent, { owner, status: KINDS[table].httpStatus });
+    if (idempotent && table === 'assets') await finishRecord(tx, row, KINDS[table].httpStatus);
     crashPoint('asset.marking_unknown');
     return moved ?? (await lockRow(tx, table, row)) ?? row;
   });
@@ -190,7 +180,7 @@ function rejection({ status, code, message }: AssetProviderError): ApiError | Re
 /** Removes the row, and frees the key or records a stable error. */
 async function discard<T extends Table>(
   { db }: Pick<VideoServices, 'db'>,
-  { table, row, owner, idempotent }: Creation<T>,
+  { table, row, idempotent }: Creation<T>,
   rejected: ApiError | Rejection,
 ): Promise<never> {
   const { error, isStable } = 'isStable' in rejected ? rejected : { error: rejected, isStable: false };
@@ -199,14 +189,8 @@ async function discard<T extends Table>(
       where user_id = ${row.user_id} and id = ${row.id} and status in ('creating', 'create_unknown')`.execute(tx);
     if (numAffectedRows === 0n) await moveRow(tx, table, row, 'deleted', DELETED);
     crashPoint('asset.discarding');
-    if (!idempotent) return;
-    if (isStable)
-      await finishRecord(tx, idempotent, {
-        owner,
-        status: 400,
-        error: { code: error.code, message: error.message },
-      });
-    else await removeRecord(tx, idempotent, owner);
+    if (idempotent && isStable) await finishRecord(tx, row, 400, { code: error.code, message: error.message });
+    else if (idempotent) await removeRecord(tx, row);
   });
   crashPoint('asset.discarded');
   throw error;
@@ -219,7 +203,7 @@ export const DELETED = { deleted_at: sql<Date>`now()`, next_check_at: null } as 
 const recoverCreation = (db: Db, table: Table, name: RowName): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const row = await lockRow(tx, table, name);
-    if (!row) return removeRecordOf(tx, name.user_id, name.id);
+    if (!row) return removeRecord(tx, name);
     if (row.status === 'creating')
       await sql`update ${sql.table(table)} set status = 'create_unknown', updated_at = now(), next_check_at = now()
         where user_id = ${name.user_id} and id = ${name.id} and next_check_at <= now()`.execute(tx);
@@ -228,9 +212,10 @@ const recoverCreation = (db: Db, table: Table, name: RowName): Promise<void> =>
   });
 
 /** Finishes the idempotency record of a row whose creation is decided. The key of a group that was never created is free again. */
-export async function settleRecord(tx: Db, table: Table, { user_id, id, status }: RowOf[Table]): Promise<void> {
+export async function settleRecord(tx: Db, table: Table, row: RowOf[Table]): Promise<void> {
+  const { status } = row;
   if (status === 'creating') return;
   if (table === 'asset_groups' && status === 'create_unknown') return;
-  if (table === 'asset_groups' && status === 'failed') return removeRecordOf(tx, user_id, id);
-  await finishRecordOf(tx, user_id, id, KINDS[table].httpStatus);
+  if (table === 'asset_groups' && status === 'failed') return removeRecord(tx, row);
+  await finishRecord(tx, row, KINDS[table].httpStatus);
 }

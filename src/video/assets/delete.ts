@@ -72,10 +72,8 @@ export async function deleteUpstream<T extends Table>(
     upstreamId = found.value.id;
   }
   if (table === 'asset_groups' && (await isShared(services, row, upstreamId))) return markDeleted(services, table, row);
-  const outcome =
-    table === 'assets'
-      ? await services.assetProvider.deleteAsset(account, upstreamId)
-      : await services.assetProvider.deleteGroup(account, upstreamId);
+  const library = services.assetProvider(account);
+  const outcome = await (table === 'assets' ? library.deleteAsset(upstreamId) : library.deleteGroup(upstreamId));
   crashPoint('asset.delete_sent');
   if (outcome === 'done') return markDeleted(services, table, row);
   services.log.warn('asset.not_deleted', { table, id: row.id, account: account.id, outcome });

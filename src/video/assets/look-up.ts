@@ -22,8 +22,8 @@ export async function findUpstream<T extends Table>(
   // An asset is sent only into a group that the provider has confirmed.
   if (table === 'assets' && !group) return { kind: 'missing' };
   const found = group
-    ? await services.assetProvider.findAssets(account, group, row.id)
-    : await services.assetProvider.findGroups(account, row.id);
+    ? await services.assetProvider(account).findAssets(group, row.id)
+    : await services.assetProvider(account).findGroups(row.id);
   if (found.kind !== 'found') return found;
   const [first] = found.value;
   return first ? { kind: 'found', value: first } : { kind: 'missing' };

@@ -17,7 +17,7 @@ export async function checkAsset(services: LookUpServices, asset: AssetRow, sinc
   const taken = await takeRefresh(services, asset, sinceMs);
   if (!taken) return current(services, asset);
   if (taken.status === 'create_unknown') return refreshUnknown(services, taken);
-  const reported = await services.assetProvider.getAsset(account, taken.upstream_id ?? '');
+  const reported = await services.assetProvider(account).getAsset(taken.upstream_id ?? '');
   if (reported.kind === 'failed') throw queryError(reported);
   if (reported.kind === 'found') return saveReport(services, taken, reported.value);
   return isSettling(services, taken) ? taken : saveReport(services, taken, 'missing');

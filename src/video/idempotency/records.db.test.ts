@@ -12,11 +12,9 @@ import {
   expireRecords,
   findRecord,
   finishRecord,
-  finishRecordOf,
   hashIdempotencyKey,
   type IdempotentRequest,
   removeRecord,
-  removeRecordOf,
 } from './records.ts';
 
 let own: TestDatabase;
@@ -44,6 +42,8 @@ const requestOf = (key: string, over: Partial<IdempotentRequest> = {}): Idempote
   fingerprint: hashIdempotencyKey(Buffer.from('the request')),
   ...over,
 });
+
+const resource = (id: string, user_id = 'ann') => ({ user_id, id });
 
 const claim = (request: IdempotentRequest, owner = 'one', resourceId = 'task_1', tx: Db = db): Promise<boolean> =>
   claimRecord(tx, request, { owner, resourceId, leaseMs: LEASE_MS });
@@ -103,48 +103,46 @@ test('V 8: of fifty concurrent claims one wins; a claim that is rolled back leav
 test('V 8: another request with the same key is a conflict, before and after the operation has finished', async () => {
   const request = requestOf('conflict');
   const other = { ...request, fingerprint: hashIdempotencyKey(Buffer.from('another request')) };
-  await claim(request);
+  await claim(request, 'one', 'task_conflict');
   assert.deepEqual(await findRecord(db, other), { kind: 'conflict' });
-  await finishRecord(db, request, { owner: 'one', status: 200 });
+  await finishRecord(db, resource('task_conflict'), 200);
   assert.deepEqual(await findRecord(db, other), { kind: 'conflict' });
 });
 
 test('V 8: a finished record returns its resource, and a stable error its code without a resource', async () => {
   const [success, failure] = [requestOf('success'), requestOf('failure')];
-  await claim(success);
-  await finishRecord(db, success, { owner: 'one', status: 202 });
+  await claim(success, 'one', 'task_success');
+  await finishRecord(db, resource('task_success'), 202);
   assert.deepEqual(await findRecord(db, success), {
     kind: 'finished',
-    response: { status: 202, resourceId: 'task_1', error: undefined },
+    response: { status: 202, resourceId: 'task_success', error: undefined },
   });
   const error = { code: 'invalid_request', message: 'duration: too long.', param: 'duration' };
-  await claim(failure);
-  await finishRecord(db, failure, { owner: 'one', status: 400, error });
+  await claim(failure, 'one', 'task_failure');
+  await finishRecord(db, resource('task_failure'), 400, error);
   assert.deepEqual(await findRecord(db, failure), {
     kind: 'finished',
     response: { status: 400, resourceId: undefined, error },
   });
 });
 
-test('finish and remove have no effect for another owner or on a finished record', async () => {
+test('finish and remove have no effect for another resource or on a finished record', async () => {
   const request = requestOf('owner');
-  await claim(request);
-  await finishRecord(db, request, { owner: 'two', status: 200 });
-  await removeRecord(db, request, 'two');
+  await claim(request, 'one', 'task_owned');
+  await finishRecord(db, resource('task_other'), 200);
+  await removeRecord(db, resource('task_other'));
   assert.deepEqual(await findRecord(db, request), { kind: 'in_progress' });
-  await finishRecord(db, request, { owner: 'one', status: 202 });
-  await finishRecord(db, request, { owner: 'one', status: 400, error: { code: 'invalid_request', message: 'late' } });
-  await removeRecord(db, request, 'one');
-  await finishRecordOf(db, 'ann', 'task_1', 200);
-  await removeRecordOf(db, 'ann', 'task_1');
+  await finishRecord(db, resource('task_owned'), 202);
+  await finishRecord(db, resource('task_owned'), 400, { code: 'invalid_request', message: 'late' });
+  await removeRecord(db, resource('task_owned'));
   const state = await findRecord(db, request);
   assert.equal(state.kind === 'finished' && state.response.status, 202);
 });
 
 test('remove frees the key for any request', async () => {
   const request = requestOf('removed');
-  await claim(request);
-  await removeRecord(db, request, 'one');
+  await claim(request, 'one', 'task_removed');
+  await removeRecord(db, resource('task_removed'));
   assert.equal(await claim({ ...request, fingerprint: Buffer.alloc(32) }, 'two'), true);
 });
 
@@ -152,28 +150,28 @@ test('a record is finished or removed by its resource, whatever its owner, and o
   const [taken, unsent] = [requestOf('taken over'), requestOf('never sent')];
   await claim(taken, 'one', 'task_taken');
   await claim(unsent, 'one', 'task_unsent');
-  await finishRecordOf(db, 'bob', 'task_taken', 200);
-  await removeRecordOf(db, 'bob', 'task_unsent');
+  await finishRecord(db, resource('task_taken', 'bob'), 200);
+  await removeRecord(db, resource('task_unsent', 'bob'));
   assert.deepEqual(
     [(await findRecord(db, taken)).kind, (await findRecord(db, unsent)).kind],
     Array(2).fill('in_progress'),
   );
-  await finishRecordOf(db, 'ann', 'task_taken', 202);
-  await removeRecordOf(db, 'ann', 'task_unsent');
+  await finishRecord(db, resource('task_taken'), 202);
+  await removeRecord(db, resource('task_unsent'));
   assert.equal((await findRecord(db, taken)).kind, 'finished');
   assert.equal((await findRecord(db, unsent)).kind, 'absent');
 });
 
 test('V 8: an expired record is free, and a new claim replaces all of it', async () => {
   const request = requestOf('expired');
-  await claim(request);
-  await finishRecord(db, request, { owner: 'one', status: 400, error: { code: 'invalid_request', message: 'no' } });
+  await claim(request, 'one', 'task_expired');
+  await finishRecord(db, resource('task_expired'), 400, { code: 'invalid_request', message: 'no' });
   await pass('expires_at', request);
   assert.deepEqual(await findRecord(db, request), { kind: 'absent' });
   const next = { ...request, fingerprint: Buffer.alloc(32) };
   assert.equal(await claim(next, 'two', 'task_2'), true);
   assert.deepEqual(await findRecord(db, next), { kind: 'in_progress' });
-  await finishRecord(db, next, { owner: 'two', status: 200 });
+  await finishRecord(db, resource('task_2'), 200);
   assert.deepEqual(await findRecord(db, next), {
     kind: 'finished',
     response: { status: 200, resourceId: 'task_2', error: undefined },
@@ -186,7 +184,7 @@ test('V 8: the record of a task is kept as long as the task', async () => {
   await storeTask('task_deleted', true);
   for (const [request, id] of [[kept, 'task_kept'] as const, [deleted, 'task_deleted'] as const]) {
     await claim(request, 'one', id);
-    await finishRecord(db, request, { owner: 'one', status: 200 });
+    await finishRecord(db, resource(id), 200);
     await pass('expires_at', request);
   }
   assert.equal((await findRecord(db, kept)).kind, 'finished', 'before the clean-up');

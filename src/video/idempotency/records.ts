@@ -91,43 +91,26 @@ export async function claimRecord(tx: Db, request: IdempotentRequest, claim: Cla
   return numAffectedRows > 0n;
 }
 
-/** Records the response. Only the owner of the claim can. */
+type Resource = Readonly<Record<'user_id' | 'id', string>>;
+
+/** Records the response for the resource that the record was claimed for, whoever decides it. A record is finished once. */
 export async function finishRecord(
   tx: Db,
-  { userId, operation, keyHash }: Pick<IdempotentRequest, 'userId' | 'operation' | 'keyHash'>,
-  { owner, status, error }: { readonly owner: string; readonly status: number; readonly error?: StableError },
+  { user_id, id }: Resource,
+  status: number,
+  error?: StableError,
 ): Promise<void> {
   await sql`
     update idempotency_records set http_status = ${status}, finished_at = now(),
       error = ${error ? JSON.stringify(error) : null}::jsonb,
       resource_id = case when ${error !== undefined} then null else resource_id end
-    where user_id = ${userId} and operation = ${operation} and key_hash = ${keyHash} and owner = ${owner}
-      and finished_at is null`.execute(tx);
+    where user_id = ${user_id} and resource_id = ${id} and finished_at is null`.execute(tx);
 }
 
 /** Frees the key: nothing was sent, so the same request may be made again. */
-export async function removeRecord(
-  tx: Db,
-  { userId, operation, keyHash }: Pick<IdempotentRequest, 'userId' | 'operation' | 'keyHash'>,
-  owner: string,
-): Promise<void> {
+export async function removeRecord(tx: Db, { user_id, id }: Resource): Promise<void> {
   await sql`
-    delete from idempotency_records
-    where user_id = ${userId} and operation = ${operation} and key_hash = ${keyHash} and owner = ${owner}
-      and finished_at is null`.execute(tx);
-}
-
-/** Finishes the unfinished record of a resource, whatever its owner: the outcome was decided without it. */
-export async function finishRecordOf(tx: Db, userId: string, resourceId: string, status: number): Promise<void> {
-  await sql`
-    update idempotency_records set http_status = ${status}, finished_at = now()
-    where user_id = ${userId} and resource_id = ${resourceId} and finished_at is null`.execute(tx);
-}
-
-/** Removes the unfinished record of a resource that was never sent. */
-export async function removeRecordOf(tx: Db, userId: string, resourceId: string): Promise<void> {
-  await sql`
-    delete from idempotency_records where user_id = ${userId} and resource_id = ${resourceId}
+    delete from idempotency_records where user_id = ${user_id} and resource_id = ${id}
       and finished_at is null`.execute(tx);
 }
 

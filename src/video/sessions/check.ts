@@ -73,7 +73,7 @@ export class SessionChecker {
     if (!account || sealed === null) return;
     if (this.#rates.available(account.id) < 1) return checkSoon(this.#services.db, session);
     this.#rates.take(account.id);
-    const outcome = await assetProvider.getValidation(account, sealer.open(sealed, tokenLocation(id)));
+    const outcome = await assetProvider(account).getValidation(sealer.open(sealed, tokenLocation(id)));
     if (outcome.kind === 'found') {
       const isCompleted = await complete(this.#services.db, session, outcome.value.groupId);
       if (isCompleted) log.info('session.completed', { session: id });

@@ -10,7 +10,7 @@ import { type ApiError, fail, newId } from '../../core/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
 import { boundAccount, groupWith, misconfigured, unavailable } from '../assets/service-group.ts';
-import { finishRecord, type IdempotentRequest, removeRecord, removeRecordOf } from '../idempotency/records.ts';
+import { finishRecord, type IdempotentRequest, removeRecord } from '../idempotency/records.ts';
 import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
@@ -36,9 +36,7 @@ export interface SessionInput {
   readonly keyHash: Buffer | undefined;
 }
 
-/** A session that is being created, and the claim on its key. */
 interface Creation extends SessionName {
-  readonly owner: string;
   readonly idempotent: IdempotentRequest | undefined;
 }
 
@@ -71,7 +69,7 @@ export async function createSession(services: VideoServices, key: Key, input: Se
   const creation = await insertSession(services, key, content, idempotent);
   if (!creation) return replayLost(idempotent && replay(services, idempotent));
   const returnUrl = `${services.publicUrl()}/return/real-person/${content.secret}`;
-  const outcome = await services.assetProvider.startValidation(content.account, returnUrl);
+  const outcome = await services.assetProvider(content.account).startValidation(returnUrl);
   if (outcome.kind !== 'created') throw await discard(services, creation, outcome);
   return sessionView(services, await confirm(services, creation, outcome.value), ['pending']);
 }
@@ -101,9 +99,9 @@ async function insertSession(
   idempotent: IdempotentRequest | undefined,
 ): Promise<Creation | undefined> {
   const id = newId('authsess');
-  const owner = `${replicaId}:${id}`;
   return db.transaction().execute(async (tx) => {
-    if (!(await claimKey(tx, idempotent, { owner, resourceId: id, leaseMs: SESSION_LEASE_MS }))) return undefined;
+    const claim = { owner: replicaId, resourceId: id, leaseMs: SESSION_LEASE_MS };
+    if (!(await claimKey(tx, idempotent, claim))) return undefined;
     await tx
       .insertInto('authorization_sessions')
       .values({
@@ -121,13 +119,13 @@ async function insertSession(
         expires_at: sql<Date>`now() + ${SESSION_SECONDS} * interval '1 second'`,
       })
       .execute();
-    return { user_id: key.userId, id, owner, idempotent };
+    return { user_id: key.userId, id, idempotent };
   });
 }
 
 async function confirm(
   { db, sealer }: VideoServices,
-  { user_id, id, owner, idempotent }: Creation,
+  { user_id, id, idempotent }: Creation,
   { token, link }: StartedValidation,
 ): Promise<SessionRow> {
   return db.transaction().execute(async (tx) => {
@@ -140,7 +138,7 @@ async function confirm(
     const [session] = rows;
     // The request took longer than its lease, and a worker has removed the session.
     if (!session) throw unavailable(503);
-    if (idempotent) await finishRecord(tx, idempotent, { owner, status: 201 });
+    if (idempotent) await finishRecord(tx, session, 201);
     return session;
   });
 }
@@ -148,13 +146,13 @@ async function confirm(
 /** Removes the session, frees the key and returns the error for the caller. */
 async function discard(
   { db, log }: VideoServices,
-  { user_id, id, owner, idempotent }: Creation,
+  { user_id, id, idempotent }: Creation,
   outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'created' }>,
 ): Promise<ApiError> {
   await db.transaction().execute(async (tx) => {
     await sql`delete from authorization_sessions
       where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null`.execute(tx);
-    if (idempotent) await removeRecord(tx, idempotent, owner);
+    if (idempotent) await removeRecord(tx, { user_id, id });
   });
   if (outcome.kind === 'rejected') {
     const { status, code } = outcome.error;
@@ -167,15 +165,15 @@ async function discard(
 }
 
 /** Removes a session whose replica stopped while it was being created. No effect while that may still be at work. */
-const recoverSession = ({ db }: Pick<VideoServices, 'db'>, { user_id, id }: SessionName): Promise<void> =>
+const recoverSession = ({ db }: Pick<VideoServices, 'db'>, name: SessionName): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const { numAffectedRows: removed = 0n } = await sql`
       delete from authorization_sessions
-      where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null
+      where user_id = ${name.user_id} and id = ${name.id} and upstream_token_sealed is null
         and next_check_at <= now()`.execute(tx);
     const { rows } = await sql`
-      select from authorization_sessions where user_id = ${user_id} and id = ${id}`.execute(tx);
-    if (removed > 0n || rows.length === 0) await removeRecordOf(tx, user_id, id);
+      select from authorization_sessions where user_id = ${name.user_id} and id = ${name.id}`.execute(tx);
+    if (removed > 0n || rows.length === 0) await removeRecord(tx, name);
   });
 
 /** Sessions removed per run of the job. */

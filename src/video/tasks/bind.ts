@@ -7,7 +7,7 @@ import { type Account, providerIdentity } from '../../catalog/index.ts';
 import { hmac } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
-import { finishRecordOf } from '../idempotency/records.ts';
+import { finishRecord } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
 import type { TaskRow } from './task.ts';
@@ -74,7 +74,7 @@ export async function bindTask(tx: Tx, binding: Binding): Promise<boolean> {
     update video_tasks set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
       next_check_at = now(), check_attempts = 0, candidates = null
     where user_id = ${task.user_id} and id = ${task.id}`.execute(tx);
-  await finishRecordOf(tx, task.user_id, task.id, 200);
+  await finishRecord(tx, task, 200);
   crashPoint('task.binding');
   return true;
 }

@@ -90,7 +90,7 @@ function apply(services: VideoServices, submission: Sent, outcome: SentOutcome):
  * another task has says nothing: one video must not be charged twice.
  */
 async function confirm(services: VideoServices, submission: Sent, upstreamId: string): Promise<CreatedTask> {
-  const { task, owner, idempotent, account } = submission;
+  const { task, idempotent, account } = submission;
   const provider = providerScope(services, account);
   const confirmed = await services.db.transaction().execute(async (tx) => {
     const current = await lockTask(tx, task);
@@ -99,7 +99,7 @@ async function confirm(services: VideoServices, submission: Sent, upstreamId: st
     if (isNews && !(await claimUpstream(tx, { task, upstreamId, provider }))) return undefined;
     if (isNews && current.upstream_id !== null) await releaseUpstream(tx, task, current.upstream_id);
     const row = isNews ? await setConfirmed(tx, current, upstreamId) : current;
-    if (idempotent) await finishRecord(tx, idempotent, { owner, status: 200 });
+    if (idempotent) await finishRecord(tx, task, 200);
     crashPoint('task.confirming');
     return row;
   });
@@ -124,14 +124,14 @@ const setConfirmed = (tx: Db, { user_id, id, cancel_requested_at }: TaskRow, ups
     .executeTakeFirstOrThrow();
 
 /** The response is 202 even if the provider's report has confirmed the task meanwhile: it must not depend on which came first. */
-async function markUnknown({ db }: VideoServices, { task, owner, idempotent }: Submission): Promise<CreatedTask> {
+async function markUnknown({ db }: VideoServices, { task, idempotent }: Submission): Promise<CreatedTask> {
   const unknown = await db.transaction().execute(async (tx) => {
     const row = await updateTask(tx, task)
       .set({ submission: 'unknown', ...checkIn(FIRST_RECONCILE_MS), ...NO_SUBMITTER })
       .where('submission', '=', 'sending')
       .returningAll()
       .executeTakeFirst();
-    if (idempotent) await finishRecord(tx, idempotent, { owner, status: 202 });
+    if (idempotent) await finishRecord(tx, task, 202);
     crashPoint('task.marking_unknown');
     return row;
   });
@@ -160,7 +160,7 @@ async function reject(services: VideoServices, submission: Submission, rejected:
 /** The provider rejected the content itself: an ordinary failure of a task that exists (V 4.10 r5). */
 async function failTask(
   services: VideoServices,
-  { task, owner, idempotent }: Submission,
+  { task, idempotent }: Submission,
   error: TaskError,
 ): Promise<CreatedTask> {
   const failed = await services.db.transaction().execute(async (tx) => {
@@ -170,7 +170,7 @@ async function failTask(
       .execute();
     const current = await lockTask(tx, task);
     const row = current && (await changeStatus(services, tx, current, { to: 'failed', error }));
-    if (idempotent) await finishRecord(tx, idempotent, { owner, status: 200 });
+    if (idempotent) await finishRecord(tx, task, 200);
     return row ?? current ?? task;
   });
   return { status: 200, task: failed };
@@ -190,13 +190,13 @@ interface Abandonment {
  */
 async function abandon(
   services: VideoServices,
-  { task, owner, idempotent }: Submission,
+  { task, idempotent }: Submission,
   { error, taskError, isStable }: Abandonment,
 ): Promise<CreatedTask> {
   const kept = await services.db.transaction().execute(async (tx) => {
     const current = (await discardTask(tx, task)) ? undefined : await lockTask(tx, task);
-    if (idempotent && isStable) await finishRecord(tx, idempotent, { owner, status: 400, error: stableError(error) });
-    else if (idempotent) await removeRecord(tx, idempotent, owner);
+    if (idempotent && isStable) await finishRecord(tx, task, 400, stableError(error));
+    else if (idempotent) await removeRecord(tx, task);
     crashPoint('task.discarding');
     if (current?.submission !== 'unknown') return current;
     return (await changeStatus(services, tx, current, { to: 'failed', error: taskError })) ?? current;

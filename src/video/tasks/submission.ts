@@ -8,7 +8,7 @@ import type { Db } from '../../platform/db/index.ts';
 import type { NoAccount } from '../../providers/pool/index.ts';
 import { faultRow } from '../../rules/index.ts';
 import { misconfigured } from '../assets/service-group.ts';
-import { finishRecordOf, type IdempotentRequest, removeRecordOf } from '../idempotency/records.ts';
+import { finishRecord, type IdempotentRequest, removeRecord } from '../idempotency/records.ts';
 import type { ResolvedReferences } from '../references.ts';
 import type { NeutralRequest, TaskRequest } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
@@ -130,10 +130,10 @@ const atCapacity = (retryAfter: number): ApiError =>
 export const recoverTask = ({ db }: Pick<VideoServices, 'db'>, userId: string, taskId: string): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const task = await lockTask(tx, { user_id: userId, id: taskId });
-    if (!task) return removeRecordOf(tx, userId, taskId);
+    if (!task) return removeRecord(tx, { user_id: userId, id: taskId });
     if (await isAbandoned(tx, task)) await decide(tx, task);
     else if (task.submission === 'confirmed' || task.submission === 'unknown')
-      await finishRecordOf(tx, userId, taskId, task.submission === 'confirmed' ? 200 : 202);
+      await finishRecord(tx, task, task.submission === 'confirmed' ? 200 : 202);
   });
 
 async function isAbandoned(tx: Db, { submission, submitter_until }: TaskRow): Promise<boolean> {
@@ -145,12 +145,12 @@ async function isAbandoned(tx: Db, { submission, submitter_until }: TaskRow): Pr
 async function decide(tx: Db, task: TaskRow): Promise<void> {
   if (task.submission === 'pending') {
     await discardTask(tx, task);
-    await removeRecordOf(tx, task.user_id, task.id);
+    await removeRecord(tx, task);
   } else {
     await updateTask(tx, task)
       .set({ submission: 'unknown', submitter: null, submitter_until: null, next_check_at: sql<Date>`now()` })
       .execute();
-    await finishRecordOf(tx, task.user_id, task.id, 202);
+    await finishRecord(tx, task, 202);
   }
   crashPoint('task.recovering');
 }

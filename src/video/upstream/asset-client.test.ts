@@ -51,7 +51,7 @@ const newName = () => {
   return `name-${names}-end`;
 };
 const newGroup = async (): Promise<string> => {
-  const outcome = await client.createGroup(account, { name: newName(), description: '' });
+  const outcome = await client(account).createGroup({ name: newName(), description: '' });
   assert.equal(outcome.kind, 'created');
   return outcome.kind === 'created' ? outcome.value.id : '';
 };
@@ -64,13 +64,12 @@ for (const mode of ['status', 'ok'] as const)
       sim.video.settings.libraryErrors = 'status';
     });
     const name = newName();
-    const created = await client.createGroup(account, { name, description: 'd' });
+    const created = await client(account).createGroup({ name, description: 'd' });
     assert.ok(created.kind === 'created');
     const { id } = created.value;
-    await client.createGroup(account, { name: `${name}-longer`, description: '' });
-    assert.deepEqual(await client.findGroups(account, name), { kind: 'found', value: [{ id, name }] });
-    assert.deepEqual(await client.getGroup(account, id), { kind: 'found', value: { id, name } });
-    const asset = await client.createAsset(account, {
+    await client(account).createGroup({ name: `${name}-longer`, description: '' });
+    assert.deepEqual(await client(account).findGroups(name), { kind: 'found', value: [{ id, name }] });
+    const asset = await client(account).createAsset({
       groupId: id,
       url: URL_OF_FILE,
       kind: 'Image',
@@ -78,20 +77,20 @@ for (const mode of ['status', 'ok'] as const)
     });
     assert.ok(asset.kind === 'created');
     const reported = { id: asset.value.id, name: 'asset-name', status: 'processing', failure: undefined };
-    assert.deepEqual(await client.getAsset(account, asset.value.id), { kind: 'found', value: reported });
+    assert.deepEqual(await client(account).getAsset(asset.value.id), { kind: 'found', value: reported });
     const group = { id, type: 'AIGC' };
-    assert.deepEqual(await client.findAssets(account, group, 'asset-name'), { kind: 'found', value: [reported] });
-    assert.deepEqual(await client.findAssets(account, group, 'asset'), { kind: 'found', value: [] });
+    assert.deepEqual(await client(account).findAssets(group, 'asset-name'), { kind: 'found', value: [reported] });
+    assert.deepEqual(await client(account).findAssets(group, 'asset'), { kind: 'found', value: [] });
     sim.video.assets.fail(asset.value.id, 'FaceMismatch');
-    const failed = await client.getAsset(account, asset.value.id);
+    const failed = await client(account).getAsset(asset.value.id);
     assert.ok(failed.kind === 'found' && failed.value.status === 'failed');
     assert.match(failed.value.failure ?? '', /^FaceMismatch: /);
-    assert.equal(await client.deleteAsset(account, asset.value.id), 'done');
-    assert.equal(await client.deleteAsset(account, asset.value.id), 'done', 'gone before');
-    assert.deepEqual(await client.getAsset(account, asset.value.id), { kind: 'missing' });
-    assert.equal(await client.deleteGroup(account, id), 'done');
-    assert.deepEqual(await client.getGroup(account, id), { kind: 'missing' });
-    const orphan = await client.createAsset(account, { groupId: id, url: URL_OF_FILE, kind: 'Image', name: 'x' });
+    assert.equal(await client(account).deleteAsset(asset.value.id), 'done');
+    assert.equal(await client(account).deleteAsset(asset.value.id), 'done', 'gone before');
+    assert.deepEqual(await client(account).getAsset(asset.value.id), { kind: 'missing' });
+    assert.equal(await client(account).deleteGroup(id), 'done');
+    assert.deepEqual(await client(account).findGroups(name), { kind: 'found', value: [] });
+    const orphan = await client(account).createAsset({ groupId: id, url: URL_OF_FILE, kind: 'Image', name: 'x' });
     assert.ok(orphan.kind === 'rejected');
     assert.deepEqual([orphan.error.status, orphan.error.code], [404, 'NotFound.group_id']);
   });
@@ -105,11 +104,11 @@ test('wrong keys, regions and projects are errors of the account, whatever the a
     { accessKey: 'AK-unsubscribed' },
   ]) {
     const broken = accountWith(settings);
-    const outcome = await client.createGroup(broken, { name: newName(), description: '' });
+    const outcome = await client(broken).createGroup({ name: newName(), description: '' });
     assert.ok(outcome.kind === 'rejected', JSON.stringify([settings, outcome]));
     assert.equal(assetErrorKindOf(outcome.error.status, outcome.error.code), 'account', outcome.error.code);
-    assert.equal((await client.getAsset(broken, 'asset-x')).kind, 'failed');
-    assert.equal(await client.deleteAsset(broken, 'asset-x'), 'failed');
+    assert.equal((await client(broken).getAsset('asset-x')).kind, 'failed');
+    assert.equal(await client(broken).deleteAsset('asset-x'), 'failed');
   }
 });
 
@@ -130,30 +129,30 @@ for (const [fault, [create, query, deletion]] of Object.entries(OUTCOMES))
   test(`a response with ${fault} is ${create} for a creation, ${query} for a query, ${deletion} for a deletion`, async () => {
     const group = await newGroup();
     sim.video.next(`on=CreateAsset; ${fault}`);
-    const created = await client.createAsset(account, { groupId: group, url: URL_OF_FILE, kind: 'Image', name: 'n' });
+    const created = await client(account).createAsset({ groupId: group, url: URL_OF_FILE, kind: 'Image', name: 'n' });
     assert.equal(created.kind, create);
-    sim.video.next(`on=GetAssetGroup; ${fault}`);
-    const read = await client.getGroup(account, group);
+    sim.video.next(`on=ListAssetGroups; ${fault}`);
+    const read = await client(account).findGroups(group);
     assert.equal(read.kind === 'failed' ? `failed ${read.status}` : read.kind, query);
     sim.video.next(`on=DeleteAssetGroup; ${fault}`);
-    assert.equal(await client.deleteGroup(account, group), deletion);
+    assert.equal(await client(account).deleteGroup(group), deletion);
   });
 
 test('an account without settings or with a closed port sends nothing', async () => {
   const { assets: _none, ...bare } = account;
   const away = accountWith({ baseUrl: 'http://127.0.0.1:9' });
   for (const broken of [bare, away]) {
-    const outcome = await client.createGroup(broken, { name: newName(), description: '' });
+    const outcome = await client(broken).createGroup({ name: newName(), description: '' });
     assert.deepEqual(outcome, { kind: 'not_sent', retryAfter: undefined });
-    assert.deepEqual(await client.getAsset(broken, 'asset-x'), { kind: 'failed', status: undefined });
+    assert.deepEqual(await client(broken).getAsset('asset-x'), { kind: 'failed', status: undefined });
   }
 });
 
 test('a validation is pending until the person has passed, also with a result without an envelope', async (t) => {
-  const started = await client.startValidation(account, 'https://example.com/return');
+  const started = await client(account).startValidation('https://example.com/return');
   assert.ok(started.kind === 'created');
   assert.match(started.value.link, /^http/);
-  assert.deepEqual(await client.getValidation(account, started.value.token), { kind: 'missing' });
+  assert.deepEqual(await client(account).getValidation(started.value.token), { kind: 'missing' });
   for (const mode of ['bare', 'enveloped'] as const) {
     const { value } = started;
     sim.video.settings.validationResults = mode;
@@ -161,7 +160,7 @@ test('a validation is pending until the person has passed, also with a result wi
       sim.video.settings.validationResults = 'enveloped';
     });
     if (mode === 'bare') sim.video.validations.pass(value.token);
-    const passed = await client.getValidation(account, value.token);
+    const passed = await client(account).getValidation(value.token);
     assert.ok(passed.kind === 'found', JSON.stringify(passed));
     assert.match(passed.value.groupId, /^group-/);
   }

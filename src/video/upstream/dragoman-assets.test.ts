@@ -79,7 +79,7 @@ const error = (code: string) => ({ error: { code, message: 'No.', type: 'x' } })
 test('createGroup names the group by our id, and selects the service group by a model', async () => {
   const { library, account } = libraryOf('A');
   replies = [[201, { id: 'assetgrp_inner', name: 'assetgrp_ours', status: 'active' }]];
-  const outcome = await library.createGroup(account, { name: 'assetgrp_ours', description: 'd' });
+  const outcome = await library(account).createGroup({ name: 'assetgrp_ours', description: 'd' });
   assert.ok(outcome.kind === 'created' && outcome.value.id === 'assetgrp_inner');
   assert.deepEqual(seen, [
     {
@@ -92,14 +92,13 @@ test('createGroup names the group by our id, and selects the service group by a 
 
 test('V 1: the group of an HC account exists in our records only', async () => {
   const { library, account } = libraryOf('HC');
-  const created = await library.createGroup(account, { name: 'assetgrp_ours', description: '' });
+  const created = await library(account).createGroup({ name: 'assetgrp_ours', description: '' });
   assert.ok(created.kind === 'created' && created.value.id === 'assetgrp_ours');
-  assert.equal((await library.findGroups(account, 'assetgrp_ours')).kind, 'found');
-  assert.equal((await library.getGroup(account, 'assetgrp_ours')).kind, 'found');
-  assert.equal(await library.deleteGroup(account, 'assetgrp_ours'), 'done');
+  assert.equal((await library(account).findGroups('assetgrp_ours')).kind, 'found');
+  assert.equal(await library(account).deleteGroup('assetgrp_ours'), 'done');
   assert.equal(seen.length, 0);
   replies = [[202, { id: 'asset_inner', name: 'asset_ours', status: 'processing' }]];
-  await library.createAsset(account, {
+  await library(account).createAsset({
     groupId: 'assetgrp_ours',
     url: 'https://x.com/a',
     kind: 'Image',
@@ -128,7 +127,7 @@ test('createAsset reports what a response means for a retry', async () => {
   for (const [reply, kind] of cases) {
     replies = [reply];
     const asset = { groupId: 'assetgrp_inner', url: 'https://x.com/a', kind: 'Image' as const, name: 'asset_ours' };
-    const outcome = await library.createAsset(account, asset);
+    const outcome = await library(account).createAsset(asset);
     assert.equal(outcome.kind, kind, JSON.stringify(reply));
     if (outcome.kind === 'not_sent') assert.equal(outcome.retryAfter, 7);
   }
@@ -150,7 +149,7 @@ test('getAsset refreshes the asset and reads its status', async () => {
   };
   for (const [status, expected] of Object.entries(statuses)) {
     replies = [[200, { id: 'asset_inner', name: 'asset_ours', status }]];
-    const outcome = await library.getAsset(account, 'asset_inner');
+    const outcome = await library(account).getAsset('asset_inner');
     assert.equal(outcome.kind === 'found' ? outcome.value.status : outcome.kind, expected, status);
   }
   assert.equal(seen[0]?.line, 'POST /base/v1/assets/asset_inner/refresh');
@@ -159,9 +158,9 @@ test('getAsset refreshes the asset and reads its status', async () => {
     [404, '<html>'],
     [503, error('asset_upstream_unavailable')],
   ];
-  assert.equal((await library.getAsset(account, 'x')).kind, 'missing');
-  assert.equal((await library.getAsset(account, 'x')).kind, 'failed', 'a 404 of something between the gateways');
-  assert.deepEqual(await library.getAsset(account, 'x'), { kind: 'failed', status: 503, retryAfter: 7 });
+  assert.equal((await library(account).getAsset('x')).kind, 'missing');
+  assert.equal((await library(account).getAsset('x')).kind, 'failed', 'a 404 of something between the gateways');
+  assert.deepEqual(await library(account).getAsset('x'), { kind: 'failed', status: 503, retryAfter: 7 });
 });
 
 test('findAssets reads pages until the name is found, and waits for creations that are not decided', async () => {
@@ -172,7 +171,7 @@ test('findAssets reads pages until the name is found, and waits for creations th
     [200, { data: [item('ours', 'processing'), item('ours too', 'active')], has_more: true, last_id: 'x' }],
   ];
   const group = { id: 'assetgrp_inner', type: 'AIGC' };
-  const found = await library.findAssets(account, group, 'ours');
+  const found = await library(account).findAssets(group, 'ours');
   assert.deepEqual(found.kind === 'found' && found.value.map(({ id, status }) => [id, status]), [
     ['inner_ours', 'processing'],
   ]);
@@ -184,9 +183,9 @@ test('findAssets reads pages until the name is found, and waits for creations th
     ],
   );
   replies = [[200, { data: [item('ours', 'create_unknown')], has_more: false }]];
-  assert.equal((await library.findAssets(account, group, 'ours')).kind, 'failed');
+  assert.equal((await library(account).findAssets(group, 'ours')).kind, 'failed');
   replies = [[200, { data: [item('ours', 'deleted')], has_more: false }]];
-  assert.deepEqual(await library.findAssets(account, group, 'ours'), { kind: 'found', value: [] });
+  assert.deepEqual(await library(account).findAssets(group, 'ours'), { kind: 'found', value: [] });
 });
 
 test('deleteAsset is done only when the other gateway has deleted the asset', async () => {
@@ -201,18 +200,18 @@ test('deleteAsset is done only when the other gateway has deleted the asset', as
   ];
   for (const [reply, expected] of cases) {
     replies = [reply];
-    assert.equal(await library.deleteAsset(account, 'asset_inner'), expected, JSON.stringify(reply));
+    assert.equal(await library(account).deleteAsset('asset_inner'), expected, JSON.stringify(reply));
   }
 });
 
 test('V 4.10: a validation is a session of the other gateway', async () => {
   const { library, account } = libraryOf('A');
   replies = [[201, { id: 'authsess_1', status: 'pending', authorization_url: 'https://p.example.com/x' }]];
-  const started = await library.startValidation(account, 'https://ours.example.com/return');
+  const started = await library(account).startValidation('https://ours.example.com/return');
   assert.deepEqual(started, { kind: 'created', value: { token: 'authsess_1', link: 'https://p.example.com/x' } });
   assert.deepEqual(seen[0]?.body, { redirect_url: 'https://ours.example.com/return', model: 'inner-film' });
   replies = [[201, { id: 'authsess_1', authorization_url: 'https://p.example.com/x' }]];
-  await library.startValidation(account, 'http://127.0.0.1/return');
+  await library(account).startValidation('http://127.0.0.1/return');
   assert.deepEqual(seen[1]?.body, { model: 'inner-film' }, 'a private address would be rejected');
   const cases: readonly (readonly [readonly [number, unknown], object])[] = [
     [[200, { id: 'authsess_1', status: 'verifying' }], { kind: 'missing' }],
@@ -223,6 +222,6 @@ test('V 4.10: a validation is a session of the other gateway', async () => {
   ];
   for (const [reply, expected] of cases) {
     replies = [reply];
-    assert.deepEqual(await library.getValidation(account, 'authsess_1'), expected);
+    assert.deepEqual(await library(account).getValidation('authsess_1'), expected);
   }
 });

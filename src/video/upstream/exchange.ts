@@ -25,7 +25,7 @@ export async function exchangeJson(
   return { ...response, body: objectOf(valueOfJson(response.body.toString('utf8'))) };
 }
 
-interface AccountRequest extends Pick<UpstreamRequest, 'method' | 'timeouts' | 'connection'> {
+export interface AccountRequest extends Pick<UpstreamRequest, 'method' | 'timeouts' | 'connection'> {
   /** Below the address of the account. */
   readonly path: string;
   readonly content?: { readonly body: Buffer | string; readonly headers: readonly string[] } | undefined;
