@@ -53,7 +53,9 @@ const rateFields = {
 };
 
 /** Names of the rates that are one amount. */
-export const RATE_NAMES = Object.keys(rateFields).filter((name) => name !== 'per_image');
+export const RATE_NAMES = (Object.keys(rateFields) as (keyof typeof rateFields)[]).filter(
+  (name) => name !== 'per_image',
+);
 
 /** Prices that stay low up to a length of the prompt. A provider charges the whole call by the step that it reaches. */
 const Step = z
@@ -145,7 +147,7 @@ const videoFields = {
     fallback: NO_VIDEO,
   }),
 };
-export const VIDEO_RATE_NAMES = Object.keys(videoFields);
+export const VIDEO_RATE_NAMES = Object.keys(videoFields) as (keyof typeof videoFields)[];
 
 export const Prices = z.strictObject({
   ...rateFields,

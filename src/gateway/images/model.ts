@@ -31,8 +31,8 @@ const namedLines = (catalog: Catalog, caller: Caller, now: number): ModelLine[] 
     .filter((line) => !isGlob(line.pattern) && mayUse(caller, line.pattern) && isUsable(line, now));
 
 function hasImagePrice(line: ModelLine, now: number): boolean {
-  const { imageOutput, perImage } = ratesOf(line, now);
-  return imageOutput !== undefined || perImage !== undefined;
+  const { image_output, per_image } = ratesOf(line, now);
+  return image_output !== undefined || per_image !== undefined;
 }
 
 const hasTextPrice = (line: ModelLine, now: number): boolean => ratesOf(line, now).output !== undefined;

@@ -1,32 +1,27 @@
 /** Rates of a price: nano-dollars per million tokens or per piece. A kind without a rate is billed as the kind that contains it. */
 import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
-import type { Words } from '../../rules/index.ts';
 import { RATE_NAMES, VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 
-type FlatRate =
-  | Words<'input cachedInput cachedAudioInput cachedImageInput cacheWrite cacheWriteLong audioInput imageInput'>
-  | Words<'videoInput output reasoning audioOutput imageOutput videoOutput citation perSearch perFileSearch'>
-  | Words<'perFetch perRequest perAudioHour'>;
-type VideoRateName = Words<'video videoWithVideoInput perVideoSecond perVideoSecondWithAudio perVideo'>;
-export interface Rates extends Readonly<Partial<Record<FlatRate, Nanos> & Record<VideoRateName, VideoRate>>> {
+export type FlatRate = (typeof RATE_NAMES)[number];
+type VideoRates = Record<(typeof VIDEO_RATE_NAMES)[number], Nanos | ReadonlyMap<string, Nanos>>;
+
+/** Under the names of the configuration. */
+export interface Rates extends Readonly<Partial<Record<FlatRate, Nanos> & VideoRates>> {
   /** By "size/quality", by "size", or by "*" for all others. */
-  readonly perImage?: ReadonlyMap<string, Nanos>;
+  readonly per_image?: ReadonlyMap<string, Nanos>;
   /** The longest prompts first. A call with more input than `above` has these rates, which are complete. */
   readonly steps?: readonly RateStep[];
   /** Rates of service tiers, complete. Usage of any other tier has the rates above. */
   readonly tiers?: ReadonlyMap<string, Rates>;
 }
-export type VideoRate = Nanos | ReadonlyMap<string, Nanos>;
 
 export interface RateStep {
   readonly above: bigint;
   readonly rates: Rates;
 }
 
-const memberOf = (name: string): string =>
-  name === 'cache_write_1h' ? 'cacheWriteLong' : name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-const MEMBERS = new Map(RATE_NAMES.map((name) => [name, memberOf(name)]));
-const VIDEO_MEMBERS = new Map(VIDEO_RATE_NAMES.map((name) => [name, memberOf(name)]));
+const FLAT: ReadonlySet<string> = new Set(RATE_NAMES);
+const OF_VIDEO: ReadonlySet<string> = new Set(VIDEO_RATE_NAMES);
 
 /** Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none. */
 export function parseRates(stored: unknown): Rates {
@@ -44,17 +39,14 @@ export function parseCost(stored: unknown): Rates {
 }
 
 function parseFlat(stored: Readonly<Record<string, unknown>>): Rates {
-  const rates: Record<string, Nanos | ReadonlyMap<string, Nanos>> = {};
-  for (const [name, value] of Object.entries(stored)) {
-    if (name === 'per_image') rates.perImage = parseTable(name, value);
-    else {
-      const [member, video] = [MEMBERS.get(name), VIDEO_MEMBERS.get(name)];
-      if (video !== undefined) rates[video] = parseAmountOrTable(name, value);
-      else if (member !== undefined) rates[member] = parseAmount(name, value);
-      else throw new Error(`rates.${name} is unknown`);
-    }
-  }
-  return rates;
+  return Object.fromEntries(Object.entries(stored).map(([name, value]) => [name, parseRate(name, value)]));
+}
+
+function parseRate(name: string, value: unknown): Nanos | ReadonlyMap<string, Nanos> {
+  if (FLAT.has(name) || (OF_VIDEO.has(name) && typeof value === 'string')) return parseAmount(name, value);
+  if (name !== 'per_image' && !OF_VIDEO.has(name)) throw new Error(`rates.${name} is unknown`);
+  if (typeof value !== 'object' || value === null) throw new Error(`rates.${name} is not a table`);
+  return new Map(Object.entries(value).map(([kind, price]) => [kind, parseAmount(`${name}.${kind}`, price)]));
 }
 
 /** A rate that a step leaves out is that of `base`. */
@@ -80,7 +72,7 @@ function parseTier(stored: unknown, base: Rates): Rates {
     if (ppm === undefined) throw new Error('rates.tiers has an invalid multiplier');
     return multiplyRates(base, BigInt(ppm));
   }
-  const pieces = Object.entries(base).filter(([name]) => name.startsWith('per'));
+  const pieces = Object.entries(base).filter(([name]) => name.startsWith('per_'));
   return { ...Object.fromEntries(pieces), ...parseRates(stored) };
 }
 
@@ -104,11 +96,3 @@ function parseAmount(name: string, value: unknown): Nanos {
   if (nanos === undefined || nanos < 0n) throw new Error(`rates.${name} is not an amount`);
   return nanos;
 }
-
-function parseTable(name: string, value: unknown): ReadonlyMap<string, Nanos> {
-  if (typeof value !== 'object' || value === null) throw new Error(`rates.${name} is not a table`);
-  return new Map(Object.entries(value).map(([kind, price]) => [kind, parseAmount(`${name}.${kind}`, price)]));
-}
-
-const parseAmountOrTable = (name: string, value: unknown): VideoRate =>
-  typeof value === 'string' ? parseAmount(name, value) : parseTable(name, value);

@@ -215,23 +215,23 @@ const anyRates: fc.Arbitrary<Rates> = fc
   .record(
     {
       input: price,
-      cachedInput: price,
-      cacheWrite: price,
-      cacheWriteLong: price,
-      audioInput: price,
-      imageInput: price,
+      cached_input: price,
+      cache_write: price,
+      cache_write_1h: price,
+      audio_input: price,
+      image_input: price,
       output: price,
       reasoning: price,
-      audioOutput: price,
-      imageOutput: price,
-      perSearch: price,
+      audio_output: price,
+      image_output: price,
+      per_search: price,
     },
     { requiredKeys: [] },
   )
   .chain((rates) =>
     fc
       .option(price)
-      .map((piece) => (piece === null ? rates : { ...rates, perImage: new Map([['1024x1024/high', piece]]) })),
+      .map((piece) => (piece === null ? rates : { ...rates, per_image: new Map([['1024x1024/high', piece]]) })),
   );
 const multipliers = fc.array(fc.bigInt({ min: 0n, max: 10_000_000n }), { maxLength: 3 });
 const RUNS = { numRuns: runs(20_000) };

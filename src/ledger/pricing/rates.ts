@@ -1,13 +1,12 @@
 /** Cost of usage, and maximum cost of a request: exact, rounded up once at the end. A token is billed once, at its most specific rate. */
 import type { ModelUsage, Nanos } from '../../core/index.ts';
-import type { PriceUnit, Words } from '../../rules/index.ts';
+import { type PriceUnit, type Words, words } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
-import type { RateStep, Rates } from './parse-rates.ts';
+import type { FlatRate, RateStep, Rates } from './parse-rates.ts';
 
-export type CostPart =
-  | Words<'input cached_input cached_audio_input cached_image_input cache_write cache_write_1h'>
-  | Words<'audio_input image_input video_input output reasoning audio_output image_output video_output citation'>
-  | Words<'search file_search fetch request audio_second image video'>;
+/** Parts that are counted in tokens have the names of their rates. */
+type TokenPart = Exclude<FlatRate, `per_${string}`>;
+export type CostPart = TokenPart | Words<'search file_search fetch request audio_second image video'>;
 
 export interface CostLine {
   readonly part: CostPart;
@@ -43,7 +42,7 @@ export function costOf(
   const others = (usage.models ?? []).flatMap((row) => {
     const rates = row.price === undefined ? undefined : ratesOf(row.price);
     // The request itself is billed once.
-    return rates ? [{ row, rates: { ...rates, perRequest: 0n } }] : [];
+    return rates ? [{ row, rates: { ...rates, per_request: 0n } }] : [];
   });
   const own = costOfOne(
     others.reduce((rest, { row }) => without(rest, row), usage),
@@ -70,7 +69,7 @@ function costOfOne(usage: MeteredUsage, given: Rates, multipliersPpm: readonly b
   const { steps } = ofTier ?? given;
   const step = steps && stepOf(usage, steps);
   const rates = step?.rates ?? ofTier ?? given;
-  const lines = new CostLines();
+  const lines = new CostLines(rates);
   addInput(lines, usage, rates);
   addOutput(lines, usage, rates);
   addPieces(lines, usage, rates);
@@ -88,21 +87,23 @@ function stepOf(usage: MeteredUsage, steps: readonly RateStep[]): RateStep | und
 
 class CostLines {
   readonly all: CostLine[] = [];
+  readonly #rates: Rates;
 
-  tokens(part: CostPart, count: bigint, rate: Nanos = 0n): void {
+  constructor(rates: Rates) {
+    this.#rates = rates;
+  }
+
+  /** `whole`: the rate of what contains the part. */
+  tokens(part: TokenPart, count: bigint, whole = 0n): void {
+    const rate = this.#rates[part] ?? whole;
     if (count > 0n) this.all.push({ part, count, rate, femtoDollars: count * rate });
   }
 
-  pieces(part: CostPart, count: number | undefined, rate: Nanos | undefined): void {
-    if (rate !== undefined) this.#add(part, whole(count), rate, 1n);
-  }
-
-  seconds(part: CostPart, count: number | undefined, perHour: Nanos | undefined): void {
-    if (perHour !== undefined) this.#add(part, whole(count), perHour, HOUR_S);
-  }
-
-  #add(part: CostPart, count: bigint, rate: Nanos, unit: bigint): void {
-    if (count > 0n) this.all.push({ part, count, rate, femtoDollars: roundUp(count * rate * MILLION, unit) });
+  /** `unit`: how many a rate is for. */
+  pieces(part: CostPart, count: number | undefined, rate: Nanos | undefined, unit = 1n): void {
+    const counted = whole(count);
+    if (rate === undefined || counted === 0n) return;
+    this.all.push({ part, count: counted, rate, femtoDollars: roundUp(counted * rate * MILLION, unit) });
   }
 }
 
@@ -128,51 +129,50 @@ function addInput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   const writeLong = smaller(whole(usage.cacheWriteLong), cacheWrite);
   const [readAudio, readImage] = [whole(usage.cacheReadAudio), whole(usage.cacheReadImage)];
   const read = new Remainder(cacheRead);
-  const cachedAudio = read.take(readAudio, rates.cachedAudioInput !== undefined);
-  const cachedImage = read.take(readImage, rates.cachedImageInput !== undefined);
+  const cachedAudio = read.take(readAudio, 'cached_audio_input' in rates);
+  const cachedImage = read.take(readImage, 'cached_image_input' in rates);
   // Audio and images that are not reported as cached count as uncached, which bills no token twice.
   const uncached = new Remainder(larger(whole(usage.input) - cacheRead - cacheWrite, 0n));
-  const audio = uncached.take(larger(whole(usage.inputAudio) - readAudio, 0n), rates.audioInput !== undefined);
-  const image = uncached.take(larger(whole(usage.inputImage) - readImage, 0n), rates.imageInput !== undefined);
-  const video = uncached.take(whole(usage.inputVideo), rates.videoInput !== undefined);
-  const writeRate = rates.cacheWrite ?? rates.input;
-  lines.tokens('input', uncached.left, rates.input);
-  lines.tokens('cached_input', read.left, rates.cachedInput ?? rates.input);
-  lines.tokens('cached_audio_input', cachedAudio, rates.cachedAudioInput);
-  lines.tokens('cached_image_input', cachedImage, rates.cachedImageInput);
-  lines.tokens('cache_write', cacheWrite - writeLong, writeRate);
-  lines.tokens('cache_write_1h', writeLong, rates.cacheWriteLong ?? writeRate);
-  lines.tokens('audio_input', audio, rates.audioInput);
-  lines.tokens('image_input', image, rates.imageInput);
-  lines.tokens('video_input', video, rates.videoInput);
+  const audio = uncached.take(larger(whole(usage.inputAudio) - readAudio, 0n), 'audio_input' in rates);
+  const image = uncached.take(larger(whole(usage.inputImage) - readImage, 0n), 'image_input' in rates);
+  const video = uncached.take(whole(usage.inputVideo), 'video_input' in rates);
+  lines.tokens('input', uncached.left);
+  lines.tokens('cached_input', read.left, rates.input);
+  lines.tokens('cached_audio_input', cachedAudio);
+  lines.tokens('cached_image_input', cachedImage);
+  lines.tokens('cache_write', cacheWrite - writeLong, rates.input);
+  lines.tokens('cache_write_1h', writeLong, rates.cache_write ?? rates.input);
+  lines.tokens('audio_input', audio);
+  lines.tokens('image_input', image);
+  lines.tokens('video_input', video);
 }
 
 function addOutput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   const output = new Remainder(whole(usage.output));
-  const reasoning = output.take(whole(usage.reasoning), rates.reasoning !== undefined);
-  const audio = output.take(whole(usage.outputAudio), rates.audioOutput !== undefined);
-  const video = output.take(whole(usage.outputVideo), rates.videoOutput !== undefined);
+  const reasoning = output.take(whole(usage.reasoning), 'reasoning' in rates);
+  const audio = output.take(whole(usage.outputAudio), 'audio_output' in rates);
+  const video = output.take(whole(usage.outputVideo), 'video_output' in rates);
   // Reported image tokens are billed by their rate. The price per piece holds where there is no such rate or no such report.
-  const isByToken = rates.imageOutput !== undefined && usage.estimated !== true;
-  const perImage = isByToken && usage.outputImage !== undefined ? undefined : rates.perImage;
-  const image = output.take(whole(usage.outputImage), rates.imageOutput !== undefined || perImage !== undefined);
-  lines.tokens('output', output.left, rates.output);
-  lines.tokens('reasoning', reasoning, rates.reasoning);
-  lines.tokens('audio_output', audio, rates.audioOutput);
-  lines.tokens('video_output', video, rates.videoOutput);
-  if (perImage === undefined) lines.tokens('image_output', image, rates.imageOutput);
+  const isByToken = 'image_output' in rates && usage.estimated !== true;
+  const perImage = isByToken && usage.outputImage !== undefined ? undefined : rates.per_image;
+  const image = output.take(whole(usage.outputImage), 'image_output' in rates || perImage !== undefined);
+  lines.tokens('output', output.left);
+  lines.tokens('reasoning', reasoning);
+  lines.tokens('audio_output', audio);
+  lines.tokens('video_output', video);
+  if (perImage === undefined) lines.tokens('image_output', image);
   else
     for (const [kind, count] of Object.entries(usage.images ?? {}))
       lines.pieces('image', count, imageRate(perImage, kind));
 }
 
 function addPieces(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
-  if (rates.citation !== undefined) lines.tokens('citation', whole(usage.citations), rates.citation);
-  lines.pieces('search', usage.searches, rates.perSearch);
-  lines.pieces('file_search', usage.fileSearches, rates.perFileSearch);
-  lines.pieces('fetch', usage.fetches, rates.perFetch);
-  lines.pieces('request', 1, rates.perRequest);
-  lines.seconds('audio_second', usage.audioSeconds, rates.perAudioHour);
+  if (rates.citation !== undefined) lines.tokens('citation', whole(usage.citations));
+  lines.pieces('search', usage.searches, rates.per_search);
+  lines.pieces('file_search', usage.fileSearches, rates.per_file_search);
+  lines.pieces('fetch', usage.fetches, rates.per_fetch);
+  lines.pieces('request', 1, rates.per_request);
+  lines.pieces('audio_second', usage.audioSeconds, rates.per_audio_hour, HOUR_S);
 }
 
 /** An image of a kind that is not in the table costs the highest rate, because it must not be free. */
@@ -234,14 +234,15 @@ export const reachableRates = (rates: Rates, input: bigint): readonly Rates[] =>
   ...(rates.steps ?? []).filter(({ above }) => above < input).map((step) => step.rates),
 ];
 
+const INPUT_RATES = words('input image_input video_input cached_input cached_image_input cache_write cache_write_1h');
+const AUDIO_RATES = words('audio_input cached_audio_input');
+
 function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
-  const { cachedInput, cachedImageInput, cacheWrite, cacheWriteLong } = rates;
-  const audioRates = facts.readsAudio === false ? [] : [rates.audioInput, rates.cachedAudioInput];
-  const cacheRates = [cachedInput, cachedImageInput, cacheWrite, cacheWriteLong];
-  const inputRate = highest([rates.input, rates.imageInput, rates.videoInput, ...cacheRates, ...audioRates]);
-  const toolRate = highest([rates.perSearch, rates.perFileSearch, rates.perFetch]);
-  const pieces = atMost(facts.maxSearches ?? 0) * toolRate + (rates.perRequest ?? 0n);
-  const audioHour = facts.readsAudio === false ? 0n : (rates.perAudioHour ?? 0n);
+  const audioRates = facts.readsAudio === false ? [] : AUDIO_RATES;
+  const inputRate = highest([...INPUT_RATES, ...audioRates].map((name) => rates[name]));
+  const toolRate = highest([rates.per_search, rates.per_file_search, rates.per_fetch]);
+  const pieces = atMost(facts.maxSearches ?? 0) * toolRate + (rates.per_request ?? 0n);
+  const audioHour = facts.readsAudio === false ? 0n : (rates.per_audio_hour ?? 0n);
   const audio = roundUp(read * audioHour * MILLION, TOKENS_PER_SECOND * HOUR_S);
   const citations = MAX_CITATIONS * (rates.citation ?? 0n);
   return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + audio + citations;
@@ -250,12 +251,10 @@ function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
 /** Images are billed by tokens or by piece, never both; text beside them always by tokens. */
 function maxOutputCost({ maxOutput, writesAudio, images = {} }: RequestFacts, rates: Rates): bigint {
   const tokens = atMost(maxOutput);
-  const textRate = highest([
-    ...[rates.output, rates.reasoning, rates.videoOutput],
-    ...(writesAudio === false ? [] : [rates.audioOutput]),
-  ]);
-  const byToken = tokens * larger(textRate, rates.imageOutput ?? 0n);
-  const { perImage } = rates;
+  const audioRate = writesAudio === false ? undefined : rates.audio_output;
+  const textRate = highest([rates.output, rates.reasoning, rates.video_output, audioRate]);
+  const byToken = tokens * larger(textRate, rates.image_output ?? 0n);
+  const { per_image: perImage } = rates;
   if (perImage === undefined) return byToken;
   const pieces = Object.entries(images).reduce(
     (sum, [kind, count]) => sum + atMost(count) * maxImageRate(perImage, kind),
@@ -278,9 +277,9 @@ export function videoRateOf(
   { unit, hasAudio }: VideoMeasure = BY_TOKENS,
 ): Nanos | undefined {
   const rate = {
-    tokens: () => (hasVideoInput ? rates.videoWithVideoInput : undefined) ?? rates.video,
-    seconds: () => (hasAudio ? rates.perVideoSecondWithAudio : undefined) ?? rates.perVideoSecond,
-    videos: () => rates.perVideo,
+    tokens: () => (hasVideoInput ? rates.video_with_video_input : undefined) ?? rates.video,
+    seconds: () => (hasAudio ? rates.per_video_second_with_audio : undefined) ?? rates.per_video_second,
+    videos: () => rates.per_video,
   }[unit]();
   return rate === undefined || typeof rate === 'bigint' ? rate : (rate.get(resolution) ?? highest([...rate.values()]));
 }
