@@ -25,10 +25,7 @@ export class PrimarySpend implements spend.SpendCounts {
     this.#local = local;
   }
 
-  async reserve(
-    scopes: readonly spend.SpendScope[],
-    maxCost: Nanos,
-  ): Promise<spend.SpendHold | readonly spend.SpentAmounts[]> {
+  async reserve(scopes: readonly spend.SpendScope[], maxCost: Nanos): Promise<spend.Reserved> {
     const question = this.#local.question(scopes, maxCost);
     const end = (cost: Nanos): void => {
       const notice: SpendEndNotice = { id: question.id, cost: String(cost) };
@@ -50,17 +47,12 @@ export class PrimarySpend implements spend.SpendCounts {
   }
 }
 
-interface Counter {
-  readonly name: string;
-  day: number;
-  month: number;
-  ofDay: Nanos;
-  ofMonth: Nanos;
-  reserved: Nanos;
+/** What is recorded here is at least what each worker knows. */
+class Counter extends spend.PeriodAmounts {
+  reserved: Nanos = 0n;
   /** By `clock.elapsed()`. */
-  usedAt: number;
+  usedAt = 0;
 }
-
 interface Hold {
   readonly maxCost: Nanos;
   readonly counters: readonly Counter[];
@@ -109,64 +101,60 @@ export class SpendBook {
     const maxCost = BigInt(question.maxCost);
     const counters = question.scopes.map((scope) => this.#raised(scope, question));
     const spent = counters.map((counter, n) => amountsOf(counter, question, n));
-    const isAdmitted = question.scopes.every(({ limits }, n) => {
-      const used = (counters[n]?.reserved ?? 0n) + maxCost;
-      return spend.PERIODS.every((period) =>
-        spend.fitsLimit(readLimit(limits[period]), (spent[n]?.[period] ?? 0n) + used),
-      );
-    });
-    const amounts = counters.map(({ reserved }, n) => ({
-      ...spend.inEachPeriod((period) => String(spent[n]?.[period] ?? 0n)),
-      reserved: String(reserved),
+    const isAdmitted = question.scopes.every(({ limits }, n) =>
+      spend.fitsLimits((period) => readLimit(limits[period]), spent[n] ?? NOTHING, maxCost),
+    );
+    const amounts = spent.map((own) => ({
+      ...spend.inEachPeriod((period) => String(own[period])),
+      reserved: String(own.reserved),
     }));
     if (!isAdmitted) return { hold: undefined, reply: { isAdmitted, amounts } };
     for (const counter of counters) counter.reserved += maxCost;
     return { hold: { maxCost, counters }, reply: { isAdmitted, amounts } };
   }
 
-  #raised(scope: spend.SpendQuestion['scopes'][number], { day, month }: spend.SpendQuestion): Counter {
-    let counter = this.#counters.get(scope.name);
-    if (!counter) {
-      counter = { name: scope.name, day: 0, month: 0, ofDay: 0n, ofMonth: 0n, reserved: 0n, usedAt: 0 };
-      this.#counters.set(scope.name, counter);
-    }
-    this.#startPeriod(counter);
-    if (day === counter.day) counter.ofDay = larger(counter.ofDay, BigInt(scope.amounts.day));
-    if (month === counter.month) counter.ofMonth = larger(counter.ofMonth, BigInt(scope.amounts.month));
+  #raised({ name, amounts }: spend.SpendQuestion['scopes'][number], { day, month }: spend.SpendQuestion): Counter {
+    const counter = this.#counters.get(name) ?? new Counter(this.#clock.now());
+    this.#counters.set(name, counter);
+    this.#use(counter);
+    const { period, recorded } = counter;
+    if (day === period.day) recorded.day = larger(recorded.day, BigInt(amounts.day));
+    if (month === period.month) recorded.month = larger(recorded.month, BigInt(amounts.month));
     return counter;
   }
 
   #spend(counter: Counter, reserved: Nanos, cost: Nanos): void {
-    this.#startPeriod(counter);
+    this.#use(counter);
     counter.reserved -= reserved;
-    counter.ofDay += cost;
-    counter.ofMonth += cost;
+    counter.recorded.day += cost;
+    counter.recorded.month += cost;
   }
 
-  #startPeriod(counter: Counter): void {
-    const { day, month } = spend.periodAt(this.#clock.now());
+  #use(counter: Counter): void {
     counter.usedAt = this.#clock.elapsed();
-    if (counter.day !== day) counter.ofDay = 0n;
-    if (counter.month !== month) counter.ofMonth = 0n;
-    counter.day = day;
-    counter.month = month;
+    spend.startPeriod(counter, this.#clock.now());
   }
 
   #sweep(): void {
     const now = this.#clock.elapsed();
     if (now - this.#sweptAt < IDLE_MS) return;
     this.#sweptAt = now;
-    for (const { name, reserved, usedAt } of this.#counters.values())
+    for (const [name, { reserved, usedAt }] of this.#counters)
       if (reserved === 0n && now - usedAt >= IDLE_MS) this.#counters.delete(name);
   }
 }
 
 /** In its life: what the worker knows, and what others have spent in the same month beyond that. */
-function amountsOf({ ofDay, ofMonth, month }: Counter, { month: asked, scopes }: spend.SpendQuestion, n: number) {
+function amountsOf(
+  { recorded, period, reserved }: Counter,
+  { month: asked, scopes }: spend.SpendQuestion,
+  n: number,
+): spend.SpentAmounts {
   const known = scopes[n]?.amounts;
-  const beyond = asked === month ? ofMonth - BigInt(known?.month ?? 0) : 0n;
-  return { day: ofDay, month: ofMonth, total: BigInt(known?.total ?? 0) + beyond };
+  const beyond = asked === period.month ? recorded.month - BigInt(known?.month ?? 0) : 0n;
+  return { ...recorded, total: BigInt(known?.total ?? 0) + beyond, reserved };
 }
+const NOTHING: spend.SpentAmounts = { day: 0n, month: 0n, total: 0n, reserved: 0n };
 
 const readLimit = (limit: string | undefined): Nanos | undefined => (limit === undefined ? undefined : BigInt(limit));
 

@@ -12,10 +12,7 @@ export class RedisSpend implements spend.SpendCounts {
     this.#local = local;
   }
 
-  reserve(
-    scopes: readonly spend.SpendScope[],
-    maxCost: Nanos,
-  ): MaybePromise<spend.SpendHold | readonly spend.SpentAmounts[]> {
+  reserve(scopes: readonly spend.SpendScope[], maxCost: Nanos): MaybePromise<spend.Reserved> {
     const question = this.#local.question(scopes, maxCost);
     const lease: Lease = { member: `${question.id} ${maxCost}`, maxCost: question.maxCost, keys: keysOf(scopes) };
     return this.#redis.isUp
@@ -27,7 +24,7 @@ export class RedisSpend implements spend.SpendCounts {
     scopes: readonly spend.SpendScope[],
     { maxCost, day, month, scopes: known }: spend.SpendQuestion,
     lease: Lease,
-  ): Promise<spend.SpendHold | readonly spend.SpentAmounts[]> {
+  ): Promise<spend.Reserved> {
     let reply: readonly (string | number)[];
     try {
       reply = (await this.#redis.run(RESERVE, lease.keys, [
@@ -54,11 +51,7 @@ export class RedisSpend implements spend.SpendCounts {
     });
   }
 
-  #reserveAlone(
-    scopes: readonly spend.SpendScope[],
-    maxCost: Nanos,
-    lease: () => spend.SpendHold,
-  ): spend.SpendHold | readonly spend.SpentAmounts[] {
+  #reserveAlone(scopes: readonly spend.SpendScope[], maxCost: Nanos, lease: () => spend.SpendHold): spend.Reserved {
     const result = this.#local.reserve(scopes, maxCost);
     return 'end' in result ? spend.bothHolds(result, lease()) : result;
   }

@@ -5,8 +5,9 @@ import type { UsageRecord } from '../usage-record.ts';
 
 export interface SpendCounts {
   /** Sets the maximum cost aside, or returns the amounts of each scope when it does not fit. Rejects when nothing can be counted. */
-  reserve(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<SpendHold | readonly SpentAmounts[]>;
+  reserve(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<Reserved>;
 }
+export type Reserved = SpendHold | readonly SpentAmounts[];
 
 /** Times over which spending is limited; the last is the life of a key. */
 export const PERIODS = ['day', 'month', 'total'] as const;
@@ -52,15 +53,11 @@ export class LocalSpend implements SpendCounts {
     this.#clock = clock;
   }
 
-  reserve(scopes: readonly SpendScope[], maxCost: Nanos): SpendHold | readonly SpentAmounts[] {
+  reserve(scopes: readonly SpendScope[], maxCost: Nanos): Reserved {
     this.#startPeriods(scopes);
-    const spent = scopes.map(({ counter }) => spentAmounts(counter));
-    const isFitting = scopes.every(({ limits }, n) => {
-      const amounts = spent[n];
-      const used = (amounts?.reserved ?? 0n) + maxCost;
-      return PERIODS.every((period) => fitsLimit(limitIn(limits, period), (amounts?.[period] ?? 0n) + used));
-    });
-    return isFitting ? this.add(scopes, maxCost) : spent;
+    const isFitting = ({ counter, limits }: SpendScope): boolean =>
+      fitsLimits((period) => limitIn(limits, period), spentAmounts(counter), maxCost);
+    return scopes.every(isFitting) ? this.add(scopes, maxCost) : scopes.map(({ counter }) => spentAmounts(counter));
   }
 
   /** Sets the amount aside without a check, because the call is already admitted. */
@@ -99,6 +96,9 @@ export class LocalSpend implements SpendCounts {
 }
 
 export const fitsLimit = (limit: Nanos | undefined, amount: Nanos): boolean => limit === undefined || amount <= limit;
+
+export const fitsLimits = (limitOf: (period: SpendPeriod) => Nanos | undefined, spent: SpentAmounts, maxCost: Nanos) =>
+  PERIODS.every((period) => fitsLimit(limitOf(period), spent[period] + spent.reserved + maxCost));
 
 export const bothHolds = (one: SpendHold, other: SpendHold): SpendHold => ({
   end: (cost) => {

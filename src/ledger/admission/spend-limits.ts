@@ -130,11 +130,7 @@ export class SpendLimits {
       : this.#holdOrReject(scopes, result, maxCost);
   }
 
-  #holdOrReject(
-    scopes: readonly spend.SpendScope[],
-    result: spend.SpendHold | readonly spend.SpentAmounts[],
-    maxCost: core.Nanos,
-  ): spend.SpendHold {
+  #holdOrReject(scopes: readonly spend.SpendScope[], result: spend.Reserved, maxCost: core.Nanos): spend.SpendHold {
     if ('end' in result) return result;
     const now = this.#options.clock.now();
     for (const { counter } of scopes) spend.startPeriod(counter, now);
