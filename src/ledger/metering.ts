@@ -238,12 +238,7 @@ export class Metering {
 
   #startRepetitions(): void {
     const { clock, log } = this.#options;
-    const every = (
-      intervalMs: number,
-      failureEvent: string,
-      task: () => Promise<unknown>,
-      isIdle?: () => boolean,
-    ): core.Repetition =>
+    const every = (intervalMs: number, failureEvent: string, task: () => Promise<unknown>, isIdle?: () => boolean) =>
       core.repeat(task, {
         clock,
         intervalMs,

@@ -47,11 +47,7 @@ interface Change extends Operator {
 }
 
 /** One change of the character that the path names, with its audit line. Returns the public object. */
-const change = (
-  db: Db,
-  { call, by, action, noted }: Change,
-  apply: (tx: Tx, id: string) => Promise<void>,
-): Promise<object> =>
+const change = (db: Db, { call, by, action, noted }: Change, apply: (tx: Tx, id: string) => Promise<void>) =>
   db.transaction().execute(async (tx) => {
     const before = await lockCharacter(tx, call.params.character ?? '');
     await apply(tx, before.id);

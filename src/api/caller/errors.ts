@@ -71,11 +71,7 @@ function messageFor({ code, message, details: { param, retryAfter } }: ApiError,
 }
 
 /** SDKs retry 408, 409, 429 and 5xx by themselves: `x-should-retry: false` stops them, `retry-after` says when. */
-function errorHeaders(
-  error: ApiError,
-  { status, retryAfter }: ErrorFacts,
-  errorFormat: ErrorFormat,
-): Record<string, string> {
+function errorHeaders(error: ApiError, { status, retryAfter }: ErrorFacts, errorFormat: ErrorFormat) {
   const waitSeconds = retryAfter ?? (status === 429 || status === 503 || status === 529 ? 1 : undefined);
   const { retry } = errorRow(error.code);
   return {

@@ -44,11 +44,7 @@ const CLOCK_MARGIN_MS = 60_000;
 const RECENT_MS = 3_600_000;
 
 /** Looks again for a while: the charge of a call that has just ended is still in a journal, of this server or another one. */
-async function findSoon(
-  { db, clock }: RequestUsageServices,
-  call: Call,
-  own: OwnCall,
-): Promise<RequestUsage | undefined> {
+async function findSoon({ db, clock }: RequestUsageServices, call: Call, own: OwnCall) {
   const time = requestIdTime(own.id) ?? 0;
   if (time < FIRST_CALL || time > clock.now() + CLOCK_MARGIN_MS) return undefined;
   const background = await openBackground(db, own);

@@ -145,11 +145,7 @@ export class SpendBook {
 }
 
 /** In its life: what the worker knows, and what others have spent in the same month beyond that. */
-function amountsOf(
-  { recorded, period, reserved }: Counter,
-  { month: asked, scopes }: spend.SpendQuestion,
-  n: number,
-): spend.SpentAmounts {
+function amountsOf({ recorded, period, reserved }: Counter, { month: asked, scopes }: spend.SpendQuestion, n: number) {
   const known = scopes[n]?.amounts;
   const beyond = asked === period.month ? recorded.month - BigInt(known?.month ?? 0) : 0n;
   return { ...recorded, total: BigInt(known?.total ?? 0) + beyond, reserved };

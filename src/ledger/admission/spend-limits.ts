@@ -201,11 +201,7 @@ export class SpendLimits {
       .reduce((sum, { charge }) => sum + charge, 0n);
   }
 
-  async #sums(
-    counters: readonly spend.SpendCounter[],
-    at: number,
-    since: 'day' | 'month',
-  ): Promise<Map<string, spend.Amounts>> {
+  async #sums(counters: readonly spend.SpendCounter[], at: number, since: 'day' | 'month') {
     const users = [...new Set(counters.map(({ userId }) => userId))];
     const sums = new Map<string, spend.Amounts>();
     if (users.length === 0) return sums;

@@ -163,11 +163,7 @@ const selectKnown = database.prepare<{ id: string | null; user_id: string | null
 );
 
 /** Fails when a record exists. Returns what the roll-ups and charges grow by, as JSON. */
-async function insertRecords(
-  tx: database.Db,
-  records: readonly UsageRecord[],
-  { costs, rows }: EncodedRecords,
-): Promise<string> {
+async function insertRecords(tx: database.Db, records: readonly UsageRecord[], { costs, rows }: EncodedRecords) {
   await database.copyEncoded(tx, 'usage_records', records, rows);
   return JSON.stringify(dailySums(records, costs));
 }

@@ -60,10 +60,7 @@ function allRows({ start, end, by, only, after, limit }: BreakdownQuery): RawBui
 }
 
 /** Every page sums the whole period, as the total beside it does: an order by a sum has no index. */
-function sortedLines(
-  query: BreakdownQuery,
-  { by: measure, isAscending }: NonNullable<BreakdownQuery['order']>,
-): RawBuilder<BreakdownRow> {
+function sortedLines(query: BreakdownQuery, { by: measure, isAscending }: NonNullable<BreakdownQuery['order']>) {
   const { by, after, limit } = query;
   const all = allRows({ ...query, after: undefined, limit: undefined });
   const names = sql.join(by.map((name) => sql.ref(name)));

@@ -44,11 +44,7 @@ interface Side {
   readonly priceId?: bigint | undefined;
 }
 
-async function book(
-  db: Db,
-  { userId, nanos, reference, reason }: Movement,
-  { kind, house, priceId }: Side,
-): Promise<boolean> {
+async function book(db: Db, { userId, nanos, reference, reason }: Movement, { kind, house, priceId }: Side) {
   const accounts = kind === 'credit' ? sql`${house}, user_id` : sql`user_id, ${house}`;
   const counter = kind === 'credit' ? 'credits' : 'debits';
   const { done, known } = await run<{ done: boolean; known: boolean }>(

@@ -45,11 +45,7 @@ const explainHere = ({ key: id, model, dialect }: Options, body: Buffer | undefi
     return explainCall(services, { key, model, dialect, body }).finally(services.close);
   });
 
-async function ask(
-  server: string,
-  { key, model, dialect }: Options,
-  body: Buffer | undefined,
-): Promise<ShownExplanation> {
+async function ask(server: string, { key, model, dialect }: Options, body: Buffer | undefined) {
   const { ADMIN_TOKEN } = loadConfig(process.env);
   const token = ADMIN_TOKEN ?? (await withContext(({ database, sealer }) => readAdminToken(database.db, sealer)));
   const url = new URL('/admin/v1/explain', server);

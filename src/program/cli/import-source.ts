@@ -35,12 +35,7 @@ export function sourceCommand(source: ForeignGateway, about: string): Command {
   );
 }
 
-async function importSource(
-  context: AppContext,
-  source: ForeignGateway,
-  address: string,
-  options: Options,
-): Promise<void> {
+async function importSource(context: AppContext, source: ForeignGateway, address: string, options: Options) {
   const { database, secrets, clock, config } = context;
   const dryRun = options.apply !== true || options.dryRun === true;
   const input = await inputOf(source, address, options);

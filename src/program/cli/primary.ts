@@ -99,10 +99,7 @@ interface ControlledServer {
 }
 
 /** Without the socket the server runs, but cannot be reloaded. */
-async function openControl(
-  config: Config,
-  { supervisor, allowDrain, log }: ControlledServer,
-): Promise<ControlServer | undefined> {
+async function openControl(config: Config, { supervisor, allowDrain, log }: ControlledServer) {
   const reload = async (settings: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> => {
     allowDrain(checkedSettings(settings));
     const say = (line: string): void => {

@@ -121,12 +121,7 @@ function addressOf({ kind, baseUrl, cloud }: DraftChannel): string {
   return mistakenBaseUrl(cloud?.kind ?? style, full)?.meant ?? full;
 }
 
-function accountsOf(
-  draft: Draft,
-  channel: DraftChannel,
-  pools: readonly DraftPool[],
-  label: string,
-): SetupFile['accounts'] {
+function accountsOf(draft: Draft, channel: DraftChannel, pools: readonly DraftPool[], label: string) {
   const groups = pools.filter((pool) => pool.channels.includes(channel)).map(({ id }) => id);
   if (groups.length === 0) return [];
   if (groups.length > MAX_GROUPS) {

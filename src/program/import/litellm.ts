@@ -133,11 +133,7 @@ type Collected = Omit<DraftChannel, 'models' | 'settings'> & {
   readonly limits: Params[];
 };
 
-function addDeployment(
-  draft: Draft,
-  channels: Map<string, Collected>,
-  { name: given, params, info }: Deployment,
-): void {
+function addDeployment(draft: Draft, channels: Map<string, Collected>, { name: given, params, info }: Deployment) {
   const texts = textsOf(params);
   const [model = '', team] = [texts.get('model'), textsOf(info).get('team_id')];
   const name = textsOf(info).get('team_public_model_name') ?? given;

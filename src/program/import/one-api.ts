@@ -6,7 +6,7 @@ import { formatNanos, isKeyFormat } from '../../core/index.ts';
 import { CODING_PLANS, foreignKindName, isEmbeddingModel, KINDS_BY_SOURCE } from '../../rules/index.ts';
 import { azureAccount, bedrockAccount, type CloudParts, vertexAccount } from './clouds.ts';
 import { productOf, quotientOf } from './decimal.ts';
-import { Draft, type DraftChannel, isTrue, jsonObjectOf, jsonOf, type ModelPrices, partsOf, textsOf } from './draft.ts';
+import { Draft, type DraftChannel, isTrue, jsonObjectOf, jsonOf, partsOf, textsOf } from './draft.ts';
 import type { SourceDb, SourceRow } from './source.ts';
 
 type Options = ReadonlyMap<string, string>;
@@ -157,11 +157,7 @@ function readPrices(draft: Draft, options: Options, unit: string): void {
 }
 
 /** `perRatio`: dollars of a million tokens with the ratio 1. */
-function ratioPrices(
-  model: string,
-  perRatio: string,
-  ratioOf: (map: string, model: string) => string | undefined,
-): ModelPrices {
+function ratioPrices(model: string, perRatio: string, ratioOf: (map: string, model: string) => string | undefined) {
   const ratio = ratioOf('ModelRatio', model);
   if (ratio === undefined) return undefined;
   const times = (...factors: readonly string[]): string => productOf(ratio, perRatio, ...factors);

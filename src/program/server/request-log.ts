@@ -8,7 +8,6 @@ import {
   RequestMetrics,
   RequestWriter,
   requestEntry,
-  type SpanRecorder,
 } from '../../observe/request-log/index.ts';
 import type { CompletedCall, Metrics } from '../../platform/web/index.ts';
 import type { AppContext, Scope } from './context.ts';
@@ -62,10 +61,7 @@ function openRequestLog(context: AppContext, metrics: RequestMetrics): RequestLo
   });
 }
 
-async function openTraces(
-  { config, clock, log }: AppContext,
-  catalog: () => Catalog,
-): Promise<SpanRecorder | undefined> {
+async function openTraces({ config, clock, log }: AppContext, catalog: () => Catalog) {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = '' } = config;
   if (endpoint === undefined) return undefined;
   const pairs = splitList(headers).map((pair) => [

@@ -40,12 +40,7 @@ export async function createAsset(services: VideoServices, key: Key, input: Asse
 }
 
 /** Where the provider reads the file. */
-async function sourceUrl(
-  services: VideoServices,
-  key: Key,
-  container: AssetGroupRow,
-  { url, asset_type }: Fields,
-): Promise<string> {
+async function sourceUrl(services: VideoServices, key: Key, container: AssetGroupRow, { url, asset_type }: Fields) {
   if (!FILE_ID.pattern.test(url)) return url;
   const kind = asset_type.toLowerCase() as MediaKind;
   await findInputFile(services.files, key.userId, { id: url, param: 'url', kind }, VARIANT_SHEETS.A.inlineMedia);
@@ -66,11 +61,7 @@ const containerFor = (services: VideoServices, key: Key, fields: Fields): Promis
     : containerOf(services, key, fields.group_id, fields.model);
 
 /** Only a variant without groups takes an asset without `group_id`. */
-async function containerWithoutGroup(
-  services: VideoServices,
-  key: Key,
-  model: string | undefined,
-): Promise<AssetGroupRow> {
+async function containerWithoutGroup(services: VideoServices, key: Key, model: string | undefined) {
   const catalog = services.catalog();
   const candidates = model === undefined ? reachableGroups(catalog, key) : [groupOfModel(catalog, key, model)];
   const group = candidates.find((one) => !assetRulesOf(one).hasGroups);
@@ -78,12 +69,7 @@ async function containerWithoutGroup(
   return hiddenGroup(services, key.userId, group, await boundAccount(services, key.userId, group.id));
 }
 
-async function containerOf(
-  { db, catalog }: VideoServices,
-  key: Key,
-  groupId: string,
-  model: string | undefined,
-): Promise<AssetGroupRow> {
+async function containerOf({ db, catalog }: VideoServices, key: Key, groupId: string, model: string | undefined) {
   if (model !== undefined && !assetRulesOf(groupOfModel(catalog(), key, model)).hasGroups)
     throw invalidField('group_id', 'the model has no asset groups', 'remove it');
   const container = await findRow(db, 'asset_groups', key.userId, groupId);

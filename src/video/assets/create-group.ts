@@ -53,11 +53,7 @@ const insertGroup = (
     .executeTakeFirstOrThrow();
 
 /** The provider knows the group by our id, so that it can be found again. */
-async function send(
-  services: VideoServices,
-  account: Account,
-  creation: Creation<'asset_groups'>,
-): Promise<AssetGroupRow> {
+async function send(services: VideoServices, account: Account, creation: Creation<'asset_groups'>) {
   const { id, description } = creation.row;
   const outcome = await services.assetProvider(account).createGroup({ name: id, description });
   return recordCreation(services, creation, outcome);

@@ -54,11 +54,7 @@ export interface Creation<T extends Table> {
 const FIRST_LOOK_MS = ASSET_RECONCILIATION.scheduleSeconds[0] * 1_000;
 
 /** The original resource of an Idempotency-Key; undefined when the key is free. */
-const replayCreation = <T extends Table>(
-  { db }: Pick<VideoServices, 'db'>,
-  table: T,
-  request: IdempotentRequest,
-): Promise<RowOf[T] | undefined> =>
+const replayCreation = <T extends Table>({ db }: Pick<VideoServices, 'db'>, table: T, request: IdempotentRequest) =>
   replayRequest(db, request, {
     recover: (id) => recoverCreation(db, table, { user_id: request.userId, id }),
     respond: async (_status, id = '') => {

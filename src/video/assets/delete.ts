@@ -23,11 +23,7 @@ export async function deleteRow<T extends Table>(services: LookUpServices, table
   return isNew ? deleteUpstream(services, table, deleting) : deleting;
 }
 
-const setDeleting = <T extends Table>(
-  db: Db,
-  table: T,
-  row: RowOf[T],
-): Promise<{ readonly deleting: RowOf[T]; readonly isNew: boolean }> =>
+const setDeleting = <T extends Table>(db: Db, table: T, row: RowOf[T]) =>
   db.transaction().execute(async (tx) => {
     const locked = await lockRow(tx, table, row);
     if (!locked) throw fail(KINDS[table].missing);

@@ -29,10 +29,7 @@ export async function findUpstream<T extends Table>(
   return first ? { kind: 'found', value: first } : { kind: 'missing' };
 }
 
-async function upstreamGroupOf(
-  { db }: LookUpServices,
-  { user_id, asset_group_id }: AssetRow,
-): Promise<{ readonly id: string; readonly type: string } | undefined> {
+async function upstreamGroupOf({ db }: LookUpServices, { user_id, asset_group_id }: AssetRow) {
   const group = await db
     .selectFrom('asset_groups')
     .select(['upstream_id', 'group_type'])

@@ -24,11 +24,7 @@ export async function checkAsset(services: LookUpServices, asset: AssetRow, sinc
 }
 
 /** Undefined when the asset was refreshed within this time, by any replica. */
-async function takeRefresh(
-  { db }: LookUpServices,
-  { user_id, id }: AssetRow,
-  sinceMs: number,
-): Promise<AssetRow | undefined> {
+async function takeRefresh({ db }: LookUpServices, { user_id, id }: AssetRow, sinceMs: number) {
   const { rows } = await sql<AssetRow>`
     update assets set refreshed_at = now()
     where user_id = ${user_id} and id = ${id}

@@ -119,12 +119,7 @@ function checkInteger(node: JsonNode, param: string, rule: rules.IntegerRule): n
   return node + 0;
 }
 
-function checkOffered(
-  node: JsonNode,
-  param: string,
-  capability: 'resolutions' | 'ratios',
-  sheet: rules.VideoSheet,
-): string {
+function checkOffered(node: JsonNode, param: string, capability: 'resolutions' | 'ratios', sheet: rules.VideoSheet) {
   const offered: readonly string[] = sheet[capability];
   const word: string | undefined = rules.sizeWords(sheet.sizes)[capability].find((known) => known === node);
   if (word === undefined)

@@ -121,11 +121,7 @@ export class Results {
     return { ...opened, type };
   }
 
-  async #openMirrored(
-    call: Call,
-    result: Result,
-    request: RangeRequest | undefined,
-  ): Promise<UpstreamFile | undefined> {
+  async #openMirrored(call: Call, result: Result, request: RangeRequest | undefined) {
     const mirrored = await this.mirror?.open(result, () => this.#source.open(result));
     if (!mirrored) return undefined;
     const { size, type } = mirrored.facts;

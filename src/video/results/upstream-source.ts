@@ -172,11 +172,7 @@ const publicFailure = ({ code, isTimeout }: BrokenTransfer): ApiError => {
   return fail('upstream_error', CANNOT_FETCH);
 };
 
-async function readFile(
-  head: UpstreamHead,
-  body: UpstreamBody,
-  request: RangeRequest | undefined,
-): Promise<UpstreamFile> {
+async function readFile(head: UpstreamHead, body: UpstreamBody, request: RangeRequest | undefined) {
   const { status, headers } = head;
   if (status === 416 && request) throw unsatisfiable(readContentRange(headers['content-range'])?.size);
   if (status !== 200 && !(status === 206 && request)) throw new BrokenTransfer(`HTTP_${status}`);
@@ -203,11 +199,7 @@ function lengthIn({ headers }: UpstreamHead): number | undefined {
   return length === undefined ? undefined : Number(length);
 }
 
-function partIn(
-  { headers }: UpstreamHead,
-  request: RangeRequest,
-  length: number | undefined,
-): { readonly range: ByteRange; readonly size: number } {
+function partIn({ headers }: UpstreamHead, request: RangeRequest, length: number | undefined) {
   const { range, size } = readContentRange(headers['content-range']) ?? {};
   const asked = size === undefined ? undefined : selectRange(request, size);
   const isAsked = range && asked && range.start === asked.start && range.end === asked.end;

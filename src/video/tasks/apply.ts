@@ -30,10 +30,7 @@ export function isNews({ clock }: ApplyServices, task: DueTask, outcome: QueryOu
 }
 
 /** Progress that the provider reports of a task that runs. It never goes back, and only an end makes it 100. */
-function progressIn(
-  { status, progress }: Pick<DueTask, 'status' | 'progress'>,
-  outcome: QueryOutcome<ReportedTask>,
-): number | undefined {
+function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, outcome: QueryOutcome<ReportedTask>) {
   const reported = outcome.kind === 'found' && outcome.value.status === 'running' ? outcome.value.progress : undefined;
   if (reported === undefined || (status !== 'queued' && status !== 'running')) return undefined;
   const shown = Math.min(Math.max(reported, 1), 99);
@@ -137,24 +134,14 @@ const resultOf = (report: ReportedTask): ReportedResult => ({
 });
 
 /** Without a price the known usage waits: the task is settled by a later check, once its model has a price. */
-async function settleOrReview(
-  services: ApplyServices,
-  tx: Tx,
-  task: TaskRow,
-  { change, report }: Applied,
-): Promise<void> {
+async function settleOrReview(services: ApplyServices, tx: Tx, task: TaskRow, { change, report }: Applied) {
   const reported = report && change.to === 'succeeded' ? resultOf(report) : reportedOf(task);
   if (await settleTask(services, tx, task, { tokens: change.usageTokens ?? 0, reported })) await endReview(tx, task);
   else await beginReview(services, tx, task, report);
 }
 
 /** Keeps the hold, and sets or keeps the end of the review. */
-async function beginReview(
-  { log }: ApplyServices,
-  tx: Tx,
-  task: TaskRow,
-  report: ReportedTask | undefined,
-): Promise<void> {
+async function beginReview({ log }: ApplyServices, tx: Tx, task: TaskRow, report: ReportedTask | undefined) {
   await review(tx, holdReference(task.id));
   await updateTask(tx, task)
     .set({

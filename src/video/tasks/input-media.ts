@@ -72,11 +72,7 @@ interface Media {
   readonly bytes: Buffer;
 }
 
-async function readFile(
-  { files }: MediaServices,
-  userId: string,
-  { address, type, param, admit }: Source,
-): Promise<Media> {
+async function readFile({ files }: MediaServices, userId: string, { address, type, param, admit }: Source) {
   if (type === 'video_url')
     throw unusable(param, 'the provider cannot reach this gateway to read it; send a public URL');
   const file = await files.find(address, userId);

@@ -58,11 +58,7 @@ export async function recordUnsent(
 const ATTEMPTS = 2;
 
 /** Undefined when the database fails. Errors for the caller are passed on. */
-async function record<T>(
-  { log }: VideoServices,
-  fields: Readonly<Record<string, string>>,
-  work: () => Promise<T>,
-): Promise<T | undefined> {
+async function record<T>({ log }: VideoServices, fields: Readonly<Record<string, string>>, work: () => Promise<T>) {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1)
     try {
       return await work();

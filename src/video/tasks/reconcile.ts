@@ -13,7 +13,7 @@ import type { ReportedTask } from '../upstream/client.ts';
 import { taskError } from '../upstream/errors.ts';
 import { bindTask, providerScope } from './bind.ts';
 import { creationWindow, isComplete, isPossible, shownCandidates } from './candidate.ts';
-import { type Matched, matchClaims, readClaims, type SubmissionClaim, unboundOf } from './claims.ts';
+import { matchClaims, readClaims, type SubmissionClaim, unboundOf } from './claims.ts';
 import { readProviderList } from './provider-list.ts';
 import { changeStatus } from './status.ts';
 import { hashCallbackToken, type TaskRow, updateTask } from './task.ts';
@@ -63,11 +63,7 @@ async function reconcileGroup(services: ReconcileServices, tasks: readonly TaskR
 }
 
 /** Undefined when the provider cannot be asked, or when too many submissions are unknown. */
-async function findOwners(
-  services: ReconcileServices,
-  account: Account,
-  tasks: readonly TaskRow[],
-): Promise<Matched | undefined> {
+async function findOwners(services: ReconcileServices, account: Account, tasks: readonly TaskRow[]) {
   const { db, log } = services;
   const traits = traitsOf(account);
   const model = providerModelOf(services, tasks[0] as TaskRow);
@@ -105,11 +101,7 @@ const providerModelOf = (services: ReconcileServices, task: Pick<TaskRow, 'accou
   services.catalog().account(task.account_id)?.models.get(task.upstream_model) ?? task.upstream_model;
 
 /** Shows the operator what can be the task's; nothing is written while it stays the same. */
-async function saveCandidates(
-  { db, log }: ReconcileServices,
-  task: TaskRow,
-  open: readonly ReportedTask[],
-): Promise<void> {
+async function saveCandidates({ db, log }: ReconcileServices, task: TaskRow, open: readonly ReportedTask[]) {
   const possible = open.filter((candidate) => isPossible(task, candidate));
   const shown = possible.length === 0 ? null : JSON.stringify(shownCandidates(task, possible));
   await sql`

@@ -67,11 +67,7 @@ function accountsFor({ catalog }: VideoServices, { target, references }: Submiss
 }
 
 /** Undefined when nothing was sent, because the mark could not be set. */
-async function sendOnce(
-  services: VideoServices,
-  submission: Submission,
-  account: Account,
-): Promise<CreateOutcome | undefined> {
+async function sendOnce(services: VideoServices, submission: Submission, account: Account) {
   const message = await messageFor(services, submission, account);
   if (!(await markSending(services, submission, account))) return undefined;
   crashPoint('task.sending');
@@ -109,11 +105,7 @@ async function messageFor(services: VideoServices, submission: Submission, accou
  * Committed before anything is sent: after a crash the task counts as possibly submitted, never as unsent. False when the database fails,
  * or when the time for this submission is over and another replica may have decided about the task.
  */
-async function markSending(
-  { db, log }: VideoServices,
-  { task, owner }: Submission,
-  account: Account,
-): Promise<boolean> {
+async function markSending({ db, log }: VideoServices, { task, owner }: Submission, account: Account) {
   try {
     const { numUpdatedRows } = await updateTask(db, task)
       .set({ submission: 'sending', account_id: account.id })
