@@ -15,6 +15,7 @@ export { type BodyShape, ShapeFindings, shapeOf } from './json-shape.ts';
 export * from './key-format.ts';
 export * from './limits.ts';
 export { createLog, errorFields, type Log, type LogFields, type LogValue, sharedOutput, silentLog } from './log.ts';
+export * from './map-entries.ts';
 export * from './maybe-promise.ts';
 export * from './media-length/index.ts';
 export * from './media-signature.ts';

@@ -136,14 +136,15 @@ export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
 }
 
 class Scanner {
+  isPlain = true;
+  /** Scalars and empty containers so far. */
+  values = 0;
   readonly #bytes: Buffer;
   readonly #limits: JsonLimits;
   #at = 0;
-  #tokens = 0;
   /** Of the current member of the top level, where it is a list: its elements, and those of lists inside them. */
   #elements = 0;
   #innerElements = 0;
-  #isPlain = true;
   /** The current member, where marks are kept in it. */
   #list: MarkedList | undefined;
   /** Objects with members in values that were skipped. */
@@ -160,15 +161,6 @@ class Scanner {
     this.#findings = findings;
   }
 
-  get isPlain(): boolean {
-    return this.#isPlain;
-  }
-
-  /** Scalars and empty containers so far. */
-  get values(): number {
-    return this.#tokens;
-  }
-
   members(wanted: ReadonlySet<string>): Map<string, Span> {
     const { known } = this.#findings ?? {};
     const found = known ? this.#membersFrom(known, wanted) : this.#firstMembers(wanted);
@@ -180,7 +172,7 @@ class Scanner {
   #membersFrom(mark: ScanMark, wanted: ReadonlySet<string>): Map<string, Span> {
     const found = new Map(mark.list.found);
     this.#at = mark.at;
-    this.#tokens = mark.values;
+    this.values = mark.values;
     this.#topLevel(wanted, found, mark);
     return found;
   }
@@ -347,7 +339,7 @@ class Scanner {
       list,
       index,
       innerElements: this.#innerElements,
-      values: this.#tokens,
+      values: this.values,
       isWatched: findings.isWatched,
       unknown: findings.unknown,
       tagged: findings.tagged.length,
@@ -449,9 +441,9 @@ class Scanner {
   }
 
   #countValue(): void {
-    this.#tokens += 1;
+    this.values += 1;
     const { tokens } = this.#limits;
-    if (this.#tokens > tokens) throw new JsonLimitError(`The body has more than ${tokens} values.`, this.#at);
+    if (this.values > tokens) throw new JsonLimitError(`The body has more than ${tokens} values.`, this.#at);
   }
 
   #enter(depth: number): void {
@@ -510,7 +502,7 @@ class Scanner {
 
   #name(): void {
     const start = this.#at;
-    if (isDigit(this.#bytes[start + 1])) this.#isPlain = false;
+    if (isDigit(this.#bytes[start + 1])) this.isPlain = false;
     this.#watch(start, this.#string());
     this.#colon();
   }
@@ -553,7 +545,7 @@ class Scanner {
     }
     this.#at = at;
     const isShort = at === integerEnd && at - start < EXACT_DIGITS && bytes[start] !== MINUS;
-    if (!isShort && this.#isPlain) this.#isPlain = isWrittenSo(bytes.toString('latin1', start, at));
+    if (!isShort && this.isPlain) this.isPlain = isWrittenSo(bytes.toString('latin1', start, at));
   }
 
   /** Offset after a run of digits; throws when there is none. */

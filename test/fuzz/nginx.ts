@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findProgram, freePort } from '../../bench/child.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { bindPort, createHttpClient, createHttpServer } from '../../src/platform/http/index.ts';
+import { bindPort, createHttpClient, HttpServer } from '../../src/platform/http/index.ts';
 import { until } from '../support/wait.ts';
 import { loadCorpus } from './corpus.ts';
 import { type RequestHead, toBytes } from './message.ts';
@@ -106,7 +106,7 @@ interface Nginx {
 async function startNginx(program: string): Promise<Nginx> {
   const forwarded: Forwarded[] = [];
   const rejected = { count: 0 };
-  const server = createHttpServer({
+  const server = new HttpServer({
     host: {
       clock: systemClock,
       isDraining: false,

@@ -4,13 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { systemClock } from '../../src/core/index.ts';
-import {
-  bindPort,
-  createHttpClient,
-  createHttpServer,
-  type HttpClient,
-  type HttpServer,
-} from '../../src/platform/http/index.ts';
+import { bindPort, createHttpClient, type HttpClient, HttpServer } from '../../src/platform/http/index.ts';
 import { loadCorpus } from './corpus.ts';
 import { type RequestHead, type RequestReading, splitAt, toBytes } from './message.ts';
 import { type Figures, messageOf, newFigures, type Range } from './run.ts';
@@ -85,7 +79,7 @@ interface OpenReading {
 
 async function openSockets(): Promise<Sockets> {
   let open: OpenReading = { heads: [], bodies: [], isRejected: false, onRead() {} };
-  const server: HttpServer = createHttpServer({
+  const server: HttpServer = new HttpServer({
     host: {
       clock: systemClock,
       isDraining: false,

@@ -1,5 +1,5 @@
 /** Rate limit for failed authentication, per address and minute. A valid credential passes: the address may be a proxy with many clients behind it. */
-import { type Clock, fail } from '../../core/index.ts';
+import { type Clock, fail, makeRoom } from '../../core/index.ts';
 
 /** Addresses counted at a time; beyond it the oldest is forgotten. */
 const MAX_ADDRESSES = 100_000;
@@ -29,8 +29,7 @@ export class FailedAttempts {
 
   reject(address: string, error: unknown): never {
     if (this.isOverLimit(address)) throw this.#tooMany();
-    const [oldest] = this.#counts.size >= MAX_ADDRESSES ? this.#counts.keys() : [];
-    if (oldest !== undefined && !this.#counts.has(address)) this.#counts.delete(oldest);
+    if (!this.#counts.has(address)) makeRoom(this.#counts, MAX_ADDRESSES);
     this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
     throw error;
   }

@@ -1,6 +1,6 @@
 /** Cache of API keys by SHA-256, cleared by any change and expired before `PROPAGATION_MS`. Without the database keys stay valid for half a minute (ADR 6). */
 import { hash } from 'node:crypto';
-import { type Clock, isKeyFormat, within } from '../../core/index.ts';
+import { type Clock, isKeyFormat, makeRoom, within } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { PROPAGATION_MS } from '../../rules/index.ts';
 import { findKey, type Key } from './keys.ts';
@@ -108,13 +108,12 @@ export class KeyCache {
 
   #store(digest: string, key: Key | undefined): void {
     this.#entries.delete(digest);
-    const oldest = this.#entries.keys().next();
-    if (this.#entries.size >= MAX_ENTRIES && !oldest.done) this.#entries.delete(oldest.value);
+    makeRoom(this.#entries, MAX_ENTRIES);
     this.#entries.set(digest, { key, readAt: this.#clock.elapsed() });
     this.#wasValid.delete(digest);
-    if (key) this.#wasValid.add(digest);
-    const [first] = this.#wasValid.size > MAX_ENTRIES ? this.#wasValid : [];
-    if (first !== undefined) this.#wasValid.delete(first);
+    if (!key) return;
+    makeRoom(this.#wasValid, MAX_ENTRIES);
+    this.#wasValid.add(digest);
   }
 }
 

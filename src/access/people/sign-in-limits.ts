@@ -1,5 +1,5 @@
 /** Limits failed sign-ins by browser, e-mail address and network. With several workers their primary counts for all of them. */
-import { type ApiError, type Clock, fail, type MaybePromise, networkOf } from '../../core/index.ts';
+import { type ApiError, type Clock, fail, type MaybePromise, makeRoom, networkOf } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import { SIGN_IN_FAILURES } from '../../rules/index.ts';
 import { FailedAttempts } from '../keys/index.ts';
@@ -81,8 +81,7 @@ export class LocalSignInCounts implements SignInCounts {
     const known = this.#counters.get(key);
     if (known && known.endsAt > now) return known;
     this.#counters.delete(key);
-    const [oldest] = this.#counters.size >= MAX_COUNTERS ? this.#counters.keys() : [];
-    if (oldest !== undefined) this.#counters.delete(oldest);
+    makeRoom(this.#counters, MAX_COUNTERS);
     const counter = { count: 0, endsAt: now + SIGN_IN_FAILURES.windowMs };
     this.#counters.set(key, counter);
     return counter;

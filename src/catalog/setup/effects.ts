@@ -1,6 +1,6 @@
 /** The effect of a configuration file on the names that callers use. A line that moves can change the price of names that the file does not name. */
 import { sql } from 'kysely';
-import { isGlob } from '../../core/index.ts';
+import { entryOf, isGlob } from '../../core/index.ts';
 import { readBreakdown } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { NameEffect, ResolvedPrice, SetupFile } from '../../schemas/index.ts';
@@ -44,8 +44,7 @@ export async function findEffects(db: Db, before: ModelLines, file: SetupFile): 
 async function readNames(db: Db, catalogs: readonly ModelLines[], now: number): Promise<Map<string, Set<string>>> {
   const names = new Map<string, Set<string>>();
   for (const [group, lines] of catalogs.flatMap((catalog) => [...catalog])) {
-    const known = names.get(group) ?? new Set();
-    names.set(group, known);
+    const known = entryOf(names, group, () => new Set());
     for (const { pattern } of lines) known.add(pattern);
   }
   const used = await readBreakdown(db, {

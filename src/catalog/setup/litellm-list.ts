@@ -1,6 +1,6 @@
 /** Reader of price lists of LiteLLM: dollars per token, piece and second. Steps and tiers are endings of a member; sizes are part of a model's name. */
 import { z } from 'zod';
-import { isGlob, matchesGlob } from '../../core/index.ts';
+import { entryOf, isGlob, matchesGlob } from '../../core/index.ts';
 import { lacksOutput } from '../../schemas/index.ts';
 import * as listed from './listed-rates.ts';
 
@@ -122,8 +122,8 @@ function entryPrice(entry: Entry, images: ReadonlyMap<string, string>): listed.L
     const rate = TOKENS[name];
     const number = numberOf(value);
     if (rate === undefined || number === undefined) continue;
-    const draft = ending === undefined ? standard : orNew(tiers, TIERS[ending] ?? ending, newDraft);
-    const rates = thousands === undefined ? draft.flat : orNew(draft.steps, Number(thousands) * 1_000, newRates);
+    const draft = ending === undefined ? standard : entryOf(tiers, TIERS[ending] ?? ending, newDraft);
+    const rates = thousands === undefined ? draft.flat : entryOf(draft.steps, Number(thousands) * 1_000, newRates);
     rates[rate] = listed.amountOf(listed.decimalOf(number, TOKEN_PLACES));
   }
   addRanges(standard, entry.tiered_pricing);
@@ -153,17 +153,11 @@ const isFree = ({ flat, steps }: Draft): boolean =>
   [flat, ...steps.values()].flatMap((rates) => Object.values(rates)).every((rate) => rate === '0') &&
   Object.keys(flat).length > 0;
 
-function orNew<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key) ?? make();
-  map.set(key, known);
-  return known;
-}
-
 /** A list of ranges of the input length, the first from zero on. */
 function addRanges(draft: Draft, ranges: unknown): void {
   for (const range of z.array(Entry).catch([]).parse(ranges)) {
     const above = numberOf(z.array(z.number()).catch([]).parse(range.range)[0]) ?? 0;
-    const rates = above === 0 ? draft.flat : orNew(draft.steps, above, newRates);
+    const rates = above === 0 ? draft.flat : entryOf(draft.steps, above, newRates);
     for (const [member, value] of Object.entries(range)) {
       const rate = TOKENS[member];
       const number = numberOf(value);

@@ -3,15 +3,12 @@
  * driver knows one host only. All connections of a process to the same URL share what it knows.
  */
 import type { ClientConfig } from 'pg';
+import { entryOf } from '../../core/index.ts';
 import { SeverableClient, TCP_OPTIONS } from './client.ts';
 
 const hosts = new Map<string, Hosts>();
 
-export function hostsOf(url: string): Hosts {
-  const known = hosts.get(url) ?? new Hosts(splitHosts(url));
-  hosts.set(url, known);
-  return known;
-}
+export const hostsOf = (url: string): Hosts => entryOf(hosts, url, () => new Hosts(splitHosts(url)));
 
 /** One URL for each host, without the parameter that the driver does not know. */
 export function splitHosts(url: string): readonly string[] {

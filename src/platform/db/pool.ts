@@ -1,7 +1,7 @@
 /** A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed. */
 import type { CompiledQuery, PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import { type Clock, systemClock, Unavailable } from '../../core/index.ts';
+import { type Clock, entryOf, systemClock, Unavailable } from '../../core/index.ts';
 import { SeverableClient, TCP_OPTIONS } from './client.ts';
 import { areTogether } from './commit-with.ts';
 import { copyIn, isCopyIn } from './copy-in.ts';
@@ -125,9 +125,7 @@ export class DatabasePool {
       end: () => this.#pool.end(),
       connect: async () => {
         const client = await this.#checkOut();
-        const known = limited.get(client) ?? this.#limit(client, limitMs);
-        limited.set(client, known);
-        return known;
+        return entryOf(limited, client, () => this.#limit(client, limitMs));
       },
     };
   }

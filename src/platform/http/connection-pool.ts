@@ -1,6 +1,6 @@
 /** Pool of connections by origin and proxy: reuses idle ones and opens new ones. One request at a time per connection. */
 import type { Socket } from 'node:net';
-import { type Clock, IndexedList, systemClock } from '../../core/index.ts';
+import { type Clock, entryOf, IndexedList, systemClock } from '../../core/index.ts';
 import {
   ConnectionError,
   type HttpRequest,
@@ -51,11 +51,8 @@ export class ConnectionPool implements HttpTransport {
   /** Origins come from the configuration, so that there are few. */
   #at({ origin, proxy }: HttpRequest): OriginPool {
     const key = proxy === undefined ? origin : `${origin} ${proxy}`;
-    const known = this.#origins.get(key);
-    if (known) return known;
-    const pool = new OriginPool(new URL(origin), this, this.#options.connectionsPerOrigin);
-    this.#origins.set(key, pool);
-    return pool;
+    const { connectionsPerOrigin } = this.#options;
+    return entryOf(this.#origins, key, () => new OriginPool(new URL(origin), this, connectionsPerOrigin));
   }
 
   #open(origin: OriginPool, message: RequestMessage, user: TransportUser): ClientConnection {
@@ -78,8 +75,12 @@ export class ConnectionPool implements HttpTransport {
     const socket = this.#options.openSocket({ ...target, session, ...(tunnel && { socket: tunnel }) });
     if (target.isTls) {
       // `session` comes only after the server is verified. After an error the next handshake starts without a session.
-      socket.on('session', (latest: Buffer) => origin.saveSession(latest));
-      socket.on('error', () => origin.saveSession(undefined));
+      socket.on('session', (latest: Buffer) => {
+        origin.session = latest;
+      });
+      socket.on('error', () => {
+        origin.session = undefined;
+      });
     }
     return socket;
   }
@@ -138,26 +139,19 @@ class OriginPool implements ConnectionOwner {
   /** Value of the `host` header. */
   readonly host: string;
   readonly target: Target;
+  /** TLS session of the last connection. */
+  session: Buffer | undefined;
   readonly #pool: ConnectionPool;
   readonly #limit: number;
   /** Last in, first out, so that surplus connections expire. */
   readonly #idle: ClientConnection[] = [];
   #open = 0;
-  #session: Buffer | undefined;
 
   constructor(url: URL, pool: ConnectionPool, limit: number) {
     this.host = url.host;
     this.target = targetOf(url);
     this.#pool = pool;
     this.#limit = limit;
-  }
-
-  get session(): Buffer | undefined {
-    return this.#session;
-  }
-
-  saveSession(session: Buffer | undefined): void {
-    this.#session = session;
   }
 
   /** Takes an idle connection that can send a request now. */

@@ -18,8 +18,6 @@ import { ContentDecoder, canDecode, encodingOf, withoutEncoding } from './conten
 import { Deadlines, type HasDeadline } from './deadlines.ts';
 import type { HttpHeaders } from './headers.ts';
 
-const CLOSING_MS = CLIENT_BOUNDS.closingMs.limit;
-
 export class ExchangeClient implements HttpClient {
   readonly #transport: HttpTransport;
   readonly #deadlines: Deadlines;
@@ -158,7 +156,8 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
   }
 
   onError(error: Error, wasOpen: boolean, wasClosing = false): void {
-    const resend = wasClosing && this.#deadlines.now() - this.#openedAt <= CLOSING_MS ? this.#resend : undefined;
+    const resend =
+      wasClosing && this.#deadlines.now() - this.#openedAt <= CLIENT_BOUNDS.closingMs.limit ? this.#resend : undefined;
     if (resend) return this.#sendAgain(resend);
     this.#finish();
     this.#decoder?.close();

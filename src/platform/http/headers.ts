@@ -21,8 +21,6 @@ const UNSAFE_VALUE = /[^\t -~\x80-\xff]/;
 
 /** Cache of validated names. Clients send the same few dozen names, so one lookup replaces a check and a conversion. */
 export const HEADER_NAME_CACHE = new Map<string, string>();
-const MAX_CACHED_NAMES = SERVER_BOUNDS.cachedNames.limit;
-const MAX_CACHED_LENGTH = SERVER_BOUNDS.cachedNameBytes.limit;
 
 /** Returns the name in lower case. Throws when it is not a token. */
 export function headerName(written: string): string {
@@ -31,7 +29,7 @@ export function headerName(written: string): string {
   if (!NAME.test(written)) throw new HttpParseError('invalid header name');
   const name = written.toLowerCase();
   // Copies, because a slice would keep the whole head in memory.
-  if (HEADER_NAME_CACHE.size < MAX_CACHED_NAMES && written.length <= MAX_CACHED_LENGTH)
+  if (HEADER_NAME_CACHE.size < SERVER_BOUNDS.cachedNames.limit && written.length <= SERVER_BOUNDS.cachedNameBytes.limit)
     HEADER_NAME_CACHE.set(flatCopy(written), flatCopy(name));
   return name;
 }
@@ -49,12 +47,14 @@ export function headerLine(name: string, value: string): string {
   return `${name}: ${value}\r\n`;
 }
 
-const KEEP_ALIVE_MS = CLIENT_BOUNDS.keepAliveMs.limit;
-const HINT_MARGIN_MS = CLIENT_BOUNDS.keepAliveMarginMs.limit;
-
 /** How long an idle connection may be reused, by the head of its latest response; 0 when the server closes it. */
 export function keepAliveMs({ connection, 'keep-alive': hint }: HttpHeaders): number {
   if (connection !== undefined && /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i.test(connection)) return 0;
   const seconds = hint && /(?:^|[,; \t])timeout[ \t]*=[ \t]*"?(\d{1,6})/i.exec(hint)?.[1];
-  return seconds ? Math.min(KEEP_ALIVE_MS, Math.max(0, Number(seconds) * 1_000 - HINT_MARGIN_MS)) : KEEP_ALIVE_MS;
+  return seconds
+    ? Math.min(
+        CLIENT_BOUNDS.keepAliveMs.limit,
+        Math.max(0, Number(seconds) * 1_000 - CLIENT_BOUNDS.keepAliveMarginMs.limit),
+      )
+    : CLIENT_BOUNDS.keepAliveMs.limit;
 }

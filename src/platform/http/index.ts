@@ -10,19 +10,19 @@ export type {
 } from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
 export { HealthListener } from './health-listener.ts';
+export { HttpServer } from './listener.ts';
 export { type BoundPort, bindPort, type ListeningSocket } from './listening-sockets.ts';
 export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';
 export { isUpgrade, rejectionFor } from './request-checks.ts';
 export type {
   BodyReader,
   ConnectionLimits,
-  HttpServer,
   IncomingRequest,
   OutgoingResponse,
   ProtocolViolation,
   ServerHost,
   Upgradable,
 } from './server.ts';
-export { createHttpClient, createHttpServer } from './stack.ts';
+export { createHttpClient } from './stack.ts';
 export { type WholeResponse, wholeResponse } from './whole-response.ts';
 export { openTunnel } from './wire/proxy-tunnel.ts';

@@ -7,14 +7,7 @@ import { IndexedList, networkOf } from '../../core/index.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
 import type { ListeningSocket } from './listening-sockets.ts';
 import { MIN_TLS_VERSION } from './open-socket.ts';
-import type {
-  CloseOptions,
-  ConnectionLimits,
-  HttpServer,
-  ServerCertificate,
-  ServerConnection,
-  ServerHost,
-} from './server.ts';
+import type { CloseOptions, ConnectionLimits, ServerCertificate, ServerHost } from './server.ts';
 import { WireServerConnection } from './wire/server-connection.ts';
 
 const CHECK_MS = 1_000;
@@ -24,9 +17,6 @@ const MAX_CLOSING_MS = 1_000;
 const SHORT_TURN_MS = 1;
 /** Time for clients to receive the last bytes after the time limit of a shutdown. */
 const LAST_BYTES_MS = 1_000;
-const MAX_REFUSED = SERVER_BOUNDS.refusedResponses.limit;
-const MAX_EXAMINED = SERVER_BOUNDS.examinedConnections.limit;
-const LINGER_MS = SERVER_BOUNDS.lingerMs.limit;
 
 const SOCKET_OPTIONS = { allowHalfOpen: true, noDelay: true } as const;
 
@@ -37,12 +27,12 @@ export interface ListenerOptions {
   readonly certificate?: ServerCertificate | undefined;
 }
 
-export class Listener implements HttpServer {
-  readonly #connections = new IndexedList<ServerConnection>();
+export class HttpServer {
+  readonly #connections = new IndexedList<WireServerConnection>();
   /** Open connections by network. Clients choose the networks, but each entry needs an open connection. */
   readonly #byNetwork = new Map<string, number>();
   /** Connections that only get the response that they are refused. */
-  readonly #refused = new IndexedList<ServerConnection>();
+  readonly #refused = new IndexedList<WireServerConnection>();
   readonly #host: ServerHost;
   readonly #limits: ConnectionLimits;
   readonly #onConnection: (socket: Socket) => void;
@@ -96,13 +86,15 @@ export class Listener implements HttpServer {
     );
     return (socket) => {
       // Beyond the limit and the refusals that get a response, handshakes would only cost time and descriptors.
-      if (this.#encrypted.size >= this.#limits.total + MAX_REFUSED) return void socket.destroy();
+      if (this.#encrypted.size >= this.#limits.total + SERVER_BOUNDS.refusedResponses.limit)
+        return void socket.destroy();
       this.#encrypted.add(socket);
       socket.once('close', () => this.#encrypted.delete(socket));
       server.emit('connection', socket);
     };
   }
 
+  /** Accepts connections from all of these sockets. Returns the port. */
   async listen(sockets: readonly ListeningSocket[]): Promise<number> {
     const backlog = Math.ceil(SERVER_BOUNDS.backlog.limit / sockets.length);
     const onConnection = (socket: Socket): void => {
@@ -115,11 +107,13 @@ export class Listener implements HttpServer {
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
+  /** Closes the listening sockets, all together and within about a second. Connections that were accepted by then are served. */
   stopListening(): Promise<void> {
     this.#stopping ??= this.#closeSockets();
     return this.#stopping;
   }
 
+  /** Stops listening and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
   async close(ms: number, { isHandover = false, interrupt = () => {} }: CloseOptions = {}): Promise<void> {
     const { clock } = this.#host;
     await this.stopListening();
@@ -132,8 +126,8 @@ export class Listener implements HttpServer {
     });
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
     // In a handover, the next request of a connection may be on its way. The time limit of the head bounds the wait for the first one.
-    const isOver = ({ isIdle, idleSince }: ServerConnection): boolean =>
-      isIdle && (!isHandover || clock.elapsed() - idleSince >= LINGER_MS);
+    const isOver = ({ isIdle, idleSince }: WireServerConnection): boolean =>
+      isIdle && (!isHandover || clock.elapsed() - idleSince >= SERVER_BOUNDS.lingerMs.limit);
     // Just after the sockets were read: a request may have arrived while the event loop was busy.
     const sweep = setInterval(() => setImmediate(() => this.#destroyAll(isOver)), SWEEP_MS);
     await Promise.all(this.#ended);
@@ -186,8 +180,8 @@ export class Listener implements HttpServer {
   /** Closes the connection that is idle for the longest time, of a sample. Returns false when none of them is idle. */
   #closeIdle(): boolean {
     const { size } = this.#connections;
-    let longest: ServerConnection | undefined;
-    for (let n = 0; n < Math.min(size, MAX_EXAMINED); n += 1) {
+    let longest: WireServerConnection | undefined;
+    for (let n = 0; n < Math.min(size, SERVER_BOUNDS.examinedConnections.limit); n += 1) {
       this.#cursor = (this.#cursor + 1) % size;
       const connection = this.#connections.at(this.#cursor);
       if (connection && connection.idleSince < (longest?.idleSince ?? Number.POSITIVE_INFINITY)) longest = connection;
@@ -198,7 +192,7 @@ export class Listener implements HttpServer {
     return true;
   }
 
-  readonly #remove = (connection: ServerConnection): void => {
+  readonly #remove = (connection: WireServerConnection): void => {
     const { network } = connection;
     // Removed before its socket has closed.
     if (network === undefined) return;
@@ -211,13 +205,13 @@ export class Listener implements HttpServer {
 
   #refuse(socket: Socket): void {
     this.#refusedTotal += 1;
-    if (this.#refused.size >= MAX_REFUSED) return void socket.destroy();
+    if (this.#refused.size >= SERVER_BOUNDS.refusedResponses.limit) return void socket.destroy();
     const connection = new WireServerConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
     this.#refused.add(connection);
     connection.refuse();
   }
 
-  #destroyAll(which: (connection: ServerConnection) => boolean): void {
+  #destroyAll(which: (connection: WireServerConnection) => boolean): void {
     for (const connection of [...this.#connections.all(), ...this.#refused.all()])
       if (which(connection)) connection.socket.destroy();
   }

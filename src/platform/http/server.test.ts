@@ -11,16 +11,9 @@ import { longTest } from '../../../test/support/long-test.ts';
 import { jsonOf, request, Wire } from '../../../test/support/raw.ts';
 import { HANGING_MS, until, whileTimePasses } from '../../../test/support/wait.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
+import { HttpServer } from './listener.ts';
 import { bindPort } from './listening-sockets.ts';
-import type {
-  ConnectionLimits,
-  HttpServer,
-  IncomingRequest,
-  OutgoingResponse,
-  ProtocolViolation,
-  Upgradable,
-} from './server.ts';
-import { createHttpServer } from './stack.ts';
+import type { ConnectionLimits, IncomingRequest, OutgoingResponse, ProtocolViolation, Upgradable } from './server.ts';
 
 type Handler = (incoming: IncomingRequest, outgoing: OutgoingResponse, connection: Upgradable) => void;
 
@@ -43,7 +36,7 @@ class Fixture {
 
   constructor(handler: Handler, limits: ConnectionLimits) {
     const fixture = this;
-    this.listener = createHttpServer({
+    this.listener = new HttpServer({
       host: {
         clock: this.clock,
         get isDraining() {

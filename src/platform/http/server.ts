@@ -1,8 +1,7 @@
 /** The interface of the HTTP server: what it reads and writes, and what the application implements. */
 import type { Socket } from 'node:net';
-import type { Clock, IndexedMember } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
 import type { HttpHeaders, HttpParseError } from './headers.ts';
-import type { ListeningSocket } from './listening-sockets.ts';
 
 export interface BodyReader {
   /** Returns false to pause the sender; `resume` continues. */
@@ -61,19 +60,6 @@ export interface Upgradable {
   release(): Buffer;
 }
 
-export interface ServerConnection extends IndexedMember, Upgradable {
-  /** Set by the listener only: where an open connection comes from. */
-  network: string | undefined;
-  /** No request is in progress. */
-  readonly isIdle: boolean;
-  /** Since when a connection that has served a request waits for the next one; Infinity while it does not. */
-  readonly idleSince: number;
-  /** Responds that there are too many connections, and closes. */
-  refuse(): void;
-  /** Called every second. */
-  checkTimeouts(now: number): void;
-}
-
 /** Why the server rejects the bytes of a client before they form a request. */
 export type ProtocolViolation = 'malformed' | 'headers_too_large' | 'too_slow' | 'too_many_connections';
 
@@ -96,17 +82,6 @@ export interface ConnectionLimits {
   readonly perAddress: number;
   /** True for addresses with many clients behind them. */
   isExempt(address: string): boolean;
-}
-
-export interface HttpServer {
-  readonly openConnections: number;
-  readonly refusedConnections: number;
-  /** Accepts connections from all of these sockets. Returns the port. */
-  listen(sockets: readonly ListeningSocket[]): Promise<number>;
-  /** Closes the listening sockets, all together and within about a second. Connections that were accepted by then are served. */
-  stopListening(): Promise<void>;
-  /** Stops listening and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
-  close(ms: number, options?: CloseOptions): Promise<void>;
 }
 
 export interface CloseOptions {

@@ -7,7 +7,6 @@ import type { Clock } from '../../core/index.ts';
 import * as http from '../http/index.ts';
 import { claimedMime, detectMime, isUnknown } from './mime-sniff.ts';
 import { type AddressRejection, PublicGuard, type ResolveHost } from './public-guard.ts';
-import { isTimeCode, type PostResponse, type PublicPost, postOnce, type SendOnce } from './public-post.ts';
 
 export interface PublicFetcherOptions {
   /** Origins (EGRESS_ALLOW) that need not be public. All other limits apply to them too. */
@@ -35,10 +34,38 @@ export interface PublicFailure {
   readonly message: string;
 }
 
+export interface PublicPost {
+  /** Flat name, value, name, value; names in lower case. */
+  readonly headers: readonly string[];
+  readonly body: Buffer;
+  /** Limit until the head of the response, from the same start as `timeoutMs`. */
+  readonly headMs: number;
+  /** Limit for resolving, connecting, sending and reading together. */
+  readonly timeoutMs: number;
+  /** The status counts, not the body: a longer body is cut off. */
+  readonly maxBytes: number;
+}
+
+interface PostResponse {
+  readonly ok: true;
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+}
+
 export type PostResult = PostResponse | PublicFailure;
 export type PublicResult = { readonly ok: true; readonly mime: string; readonly bytes: Buffer } | PublicFailure;
 
 const CONNECT_MS = 5_000;
+const HEADERS = ['accept', '*/*', 'accept-encoding', 'identity', 'user-agent', 'dragoman', 'connection', 'close'];
+
+/** What is sent, and how long it may take. */
+interface Sending extends Pick<http.HttpRequest, 'method' | 'headers' | 'body'> {
+  readonly headMs: number;
+  readonly timeoutMs: number;
+}
+
+/** Reads one response. Nothing more is called after `done`. */
+type Reader<T> = (done: (result: T | PublicFailure) => void) => Omit<http.ResponseListener, 'onError'>;
 
 export class PublicFetcher {
   readonly #options: PublicFetcherOptions;
@@ -53,142 +80,111 @@ export class PublicFetcher {
 
   /** Never rejects. */
   fetch(address: string, request: PublicRequest): Promise<PublicResult> {
-    return this.#guarded(address, request.timeoutMs, (send, timeout) => fetchOnce(send, request, timeout));
+    const { timeoutMs } = request;
+    const sending = { method: 'GET', headers: [], body: null, headMs: timeoutMs, timeoutMs } as const;
+    return this.#send(address, sending, downloadReader(request));
   }
 
   /** Sends a POST by the same rules. Any status is a result; never rejects. */
   post(address: string, request: PublicPost): Promise<PostResult> {
-    const { clock } = this.#options;
-    const begun = clock.elapsed();
-    return this.#guarded(address, request.timeoutMs, async (send, timeout) => {
-      const headMs = request.headMs - (clock.elapsed() - begun);
-      const result = await postOnce({ send, clock }, { ...request, headMs }, timeout);
-      if (typeof result === 'object') return result;
-      return result === 'time' ? TOO_LONG : UNREADABLE;
-    });
+    return this.#send(address, { method: 'POST', ...request }, postReader(request));
   }
 
-  /** Checks the address, and calls `exchange` with a way to its checked hosts. */
-  async #guarded<T>(
-    address: string,
-    timeoutMs: number,
-    exchange: (send: SendOnce, timeout: AbortSignal) => Promise<T>,
-  ): Promise<T | PublicFailure> {
-    const { allow, clock } = this.#options;
+  /** Checks the address, and connects only to its checked hosts. Only connecting has a shorter time limit than the whole. */
+  async #send<T>(address: string, sending: Sending, readerOf: Reader<T>): Promise<T | PublicFailure> {
+    const { allow, clock, connectMs = CONNECT_MS } = this.#options;
+    const { method, headers, body, headMs, timeoutMs } = sending;
+    const { promise, resolve } = Promise.withResolvers<T | PublicFailure>();
     const stop = new AbortController();
-    const cancel = clock.after(timeoutMs, () => stop.abort());
+    let exchange: http.Exchange | undefined;
+    const done = (result: T | PublicFailure): void => {
+      resolve(result);
+      exchange?.abort();
+    };
+    const giveUp = (): void => {
+      stop.abort();
+      done(TOO_LONG);
+    };
+    const cancel = clock.after(timeoutMs, giveUp);
+    const cancelHead = clock.after(headMs, giveUp);
     try {
       const checked = await this.#guard.check(address, { allow }, stop);
       if ('reason' in checked) return { ok: false, ...checked };
-      return await exchange(this.#sendTo(checked.url, checked.addresses, timeoutMs), stop.signal);
+      if (stop.signal.aborted) return TOO_LONG;
+      const { origin, pathname, search } = checked.url;
+      const request = {
+        ...{ method, headers: [...headers, ...HEADERS], body },
+        ...{ origin, path: pathname + search, addresses: checked.addresses },
+        timeouts: { connect: Math.min(connectMs, timeoutMs), firstByte: timeoutMs, idle: timeoutMs, total: timeoutMs },
+        connection: 'single',
+        encoding: 'keep',
+      } as const;
+      const reader = readerOf(done);
+      exchange = this.#http.send(request, {
+        ...reader,
+        onHead(status, received) {
+          cancelHead();
+          reader.onHead(status, received);
+        },
+        onError: ({ kind, code }) => done(kind === 'timeout' || TIME_CODES.includes(code) ? TOO_LONG : UNREADABLE),
+      });
+      return await promise;
     } finally {
       cancel();
+      cancelHead();
     }
   }
-
-  /** The caller of the exchange sets the time limit; only connecting has a shorter one. */
-  #sendTo({ origin, pathname, search }: URL, addresses: readonly string[] | undefined, timeoutMs: number): SendOnce {
-    const connect = Math.min(this.#options.connectMs ?? CONNECT_MS, timeoutMs);
-    const timeouts = { connect, firstByte: timeoutMs, idle: timeoutMs, total: timeoutMs };
-    const fixed = {
-      origin,
-      path: pathname + search,
-      timeouts,
-      addresses,
-      connection: 'single',
-      encoding: 'keep',
-    } as const;
-    return (request, listener) => this.#http.send({ ...request, ...fixed }, listener);
-  }
 }
 
-async function fetchOnce(send: SendOnce, request: PublicRequest, timeout: AbortSignal): Promise<PublicResult> {
-  if (timeout.aborted) return TOO_LONG;
-  const { promise, resolve } = Promise.withResolvers<PublicResult>();
-  timeout.addEventListener('abort', () => resolve(TOO_LONG), { once: true });
-  const download = new Download(request, resolve);
-  const exchange = send({ method: 'GET', headers: HEADERS, body: null }, download);
-  download.exchange = exchange;
-  try {
-    return await promise;
-  } finally {
-    exchange.abort();
-  }
+const TIME_CODES: readonly string[] = ['CONNECT_TIME', 'ETIMEDOUT'];
+
+/** Stops at the first failure. */
+function downloadReader({ maxBytes, accept = () => true, admit = () => true }: PublicRequest): Reader<PublicResult> {
+  const tooLarge = failure('size', `The file at the address is larger than ${maxBytes} bytes.`);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  let type: string | undefined;
+  return (done) => ({
+    onHead(status, headers) {
+      type = headers['content-type'];
+      const claimed = claimedMime(type);
+      const isPlain = /^(identity)?$/i.test(headers['content-encoding'] ?? '');
+      if (status !== 200) done(failure('status', `The address returned status ${status} instead of 200.`));
+      else if (Number(headers['content-length'] ?? 0) > maxBytes) done(tooLarge);
+      else if (!isPlain || !(isUnknown(claimed) || accept(claimed))) done(WRONG_TYPE);
+    },
+    onData(chunk) {
+      size += chunk.length;
+      if (size > maxBytes) done(tooLarge);
+      else if (!admit(chunk.length)) done(NOT_ADMITTED);
+      else chunks.push(chunk);
+      return true;
+    },
+    onEnd() {
+      const bytes = Buffer.concat(chunks);
+      const mime = detectMime(bytes, type);
+      done(accept(mime) ? { ok: true, mime, bytes } : WRONG_TYPE);
+    },
+  });
 }
 
-const HEADERS = [
-  ['accept', '*/*'],
-  ['accept-encoding', 'identity'],
-  ['user-agent', 'dragoman'],
-  ['connection', 'close'],
-].flat();
-
-/** Reads one response and stops at the first failure. */
-class Download implements http.ResponseListener {
-  exchange: http.Exchange | undefined;
-  readonly #request: PublicRequest;
-  readonly #done: (result: PublicResult) => void;
-  readonly #chunks: Buffer[] = [];
-  #size = 0;
-  #type: string | undefined;
-
-  constructor(request: PublicRequest, done: (result: PublicResult) => void) {
-    this.#request = request;
-    this.#done = done;
-  }
-
-  onHead(status: number, headers: http.HttpHeaders): void {
-    this.#type = headers['content-type'];
-    const failure = this.#headFailure(status, headers);
-    if (failure) this.#abort(failure);
-  }
-
-  onData(chunk: Buffer): boolean {
-    this.#size += chunk.length;
-    if (this.#size > this.#request.maxBytes) this.#abort(this.#tooLarge());
-    else if (this.#request.admit?.(chunk.length) === false) this.#abort(NOT_ADMITTED);
-    else this.#chunks.push(chunk);
-    return true;
-  }
-
-  onEnd(): void {
-    const bytes = Buffer.concat(this.#chunks);
-    const mime = detectMime(bytes, this.#type);
-    this.#done(this.#accepts(mime) ? { ok: true, mime, bytes } : WRONG_TYPE);
-  }
-
-  onError({ kind, code }: http.TransportError): void {
-    this.#done(kind === 'timeout' || isTimeCode(code) ? TOO_LONG : UNREADABLE);
-  }
-
-  #headFailure(status: number, headers: http.HttpHeaders): PublicFailure | undefined {
-    if (status !== 200) return failure('status', `The address returned status ${status} instead of 200.`);
-    if (Number(headers['content-length'] ?? 0) > this.#request.maxBytes) return this.#tooLarge();
-    if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return WRONG_TYPE;
-    const claimed = claimedMime(this.#type);
-    return isUnknown(claimed) || this.#accepts(claimed) ? undefined : WRONG_TYPE;
-  }
-
-  /** Fails before the end of the response. */
-  #abort(failure: PublicFailure): void {
-    this.#done(failure);
-    this.exchange?.abort();
-  }
-
-  #accepts(mime: string): boolean {
-    return this.#request.accept?.(mime) ?? true;
-  }
-
-  #tooLarge(): PublicFailure {
-    return failure('size', `The file at the address is larger than ${this.#request.maxBytes} bytes.`);
-  }
+function postReader({ maxBytes }: PublicPost): Reader<PostResult> {
+  let response: PostResponse = { ok: true, status: 0, retryAfter: undefined };
+  let size = 0;
+  return (done) => ({
+    onHead(status, headers) {
+      response = { ok: true, status, retryAfter: headers['retry-after'] };
+    },
+    onData(chunk) {
+      size += chunk.length;
+      if (size > maxBytes) done(response);
+      return true;
+    },
+    onEnd: () => done(response),
+  });
 }
 
-const failure = (reason: PublicFailure['reason'], message: string): PublicFailure => ({
-  ok: false,
-  reason,
-  message: message,
-});
+const failure = (reason: PublicFailure['reason'], message: string): PublicFailure => ({ ok: false, reason, message });
 const NOT_ADMITTED = failure('size', 'The files at the addresses are too large together.');
 const TOO_LONG = failure('time', 'The address took too long to respond.');
 const UNREADABLE = failure('network', 'The address could not be read.');

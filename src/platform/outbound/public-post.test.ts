@@ -7,8 +7,7 @@ import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { NON_PUBLIC_ADDRESSES, REJECTED_URLS } from '../../../test/support/urls.ts';
 import { until } from '../../../test/support/wait.ts';
 import type { OpenSocket } from '../http/index.ts';
-import { type PostResult, PublicFetcher, type PublicFetcherOptions } from './public-fetch.ts';
-import type { PublicPost } from './public-post.ts';
+import { type PostResult, PublicFetcher, type PublicFetcherOptions, type PublicPost } from './public-fetch.ts';
 
 const BODY = Buffer.from('{"name":"Zoë"}\n');
 const POST: PublicPost = {

@@ -1,4 +1,6 @@
 /** A queue in which users take turns, and within a user the keys. */
+import { entryOf } from '../../core/index.ts';
+
 interface Owned {
   readonly key: { readonly id: string; readonly userId: string };
 }
@@ -18,11 +20,8 @@ export class FairQueue<T extends Owned> {
 
   push(entry: T): void {
     const { id, userId } = entry.key;
-    const keys = this.#users.get(userId) ?? new Map<string, T[]>();
-    const entries = keys.get(id) ?? [];
-    entries.push(entry);
-    keys.set(id, entries);
-    this.#users.set(userId, keys);
+    const keys: Map<string, T[]> = entryOf(this.#users, userId, () => new Map());
+    entryOf(keys, id, () => []).push(entry);
     this.#size += 1;
   }
 
@@ -30,11 +29,7 @@ export class FairQueue<T extends Owned> {
   take(mayHave: (userId: string) => boolean): T | undefined {
     for (const [userId, keys] of this.#users) {
       if (!mayHave(userId)) continue;
-      const entry = takeTurn(
-        keys,
-        (entries) => entries.shift(),
-        ({ length }) => length === 0,
-      );
+      const entry = takeTurn(keys);
       this.#users.delete(userId);
       if (keys.size > 0) this.#users.set(userId, keys);
       this.#size -= 1;
@@ -52,12 +47,12 @@ export class FairQueue<T extends Owned> {
 }
 
 /** Takes from the first list, which then goes to the end, or is removed when it is empty. */
-function takeTurn<K, L, T>(lists: Map<K, L>, take: (list: L) => T, isEmpty: (list: L) => boolean): T | undefined {
-  for (const [name, list] of lists) {
-    const taken = take(list);
-    lists.delete(name);
-    if (!isEmpty(list)) lists.set(name, list);
-    return taken;
-  }
-  return undefined;
+function takeTurn<T>(lists: Map<string, T[]>): T | undefined {
+  const [first] = lists;
+  if (!first) return undefined;
+  const [name, list] = first;
+  const taken = list.shift();
+  lists.delete(name);
+  if (list.length > 0) lists.set(name, list);
+  return taken;
 }

@@ -88,7 +88,7 @@ export function createWeb(options: WebOptions) {
     onViolation: (violation, error) => violationResponse(violation, error, options),
     onRefused: (count) => options.log.warn('connections.refused', { count, open: listener.openConnections }),
   };
-  const listener: http.HttpServer = http.createHttpServer({
+  const listener: http.HttpServer = new http.HttpServer({
     host,
     limits: options.connectionLimits,
     certificate: options.certificate,

@@ -1,4 +1,5 @@
 /** The metrics of all workers as one page in the Prometheus text format. Counters of ended workers are kept: no total decreases. */
+import { entryOf } from '../../core/index.ts';
 import { METRICS, type MetricName, type MetricRow, metricRow } from '../../rules/index.ts';
 
 type MetricType = MetricRow['type'];
@@ -67,8 +68,7 @@ function parsePage(text: string): Page {
 function mergeInto(target: Page, page: Page, isWanted: (metric: Metric) => boolean): void {
   for (const [name, metric] of page) {
     if (!isWanted(metric)) continue;
-    const merged = target.get(name) ?? { ...metric, series: new Map<string, number>() };
-    target.set(name, merged);
+    const merged = entryOf(target, name, () => ({ ...metric, series: new Map<string, number>() }));
     const merge = mergeOf(name, metric.type);
     for (const [series, value] of metric.series) {
       const before = merged.series.get(series);

@@ -1,5 +1,5 @@
 /** Prometheus metrics of the process and of every request, with labels of our own tables only (docs/adr/0009-metrics-by-hand.md). */
-import type { MaybePromise } from '../../core/index.ts';
+import { entryOf, type MaybePromise } from '../../core/index.ts';
 import { type MetricName, metricRow } from '../../rules/index.ts';
 import { version } from '../version.ts';
 import { LoopDelay } from './loop-delay.ts';
@@ -109,11 +109,11 @@ class BucketCounts {
 
   /** `id` identifies the labels; the labels of its first value hold. */
   record(value: number, id: string, labels: Labels): void {
-    let series = this.#series.get(id);
-    if (!series) {
-      series = { labels, counts: Array(this.#bounds.length + 1).fill(0), sum: 0 };
-      this.#series.set(id, series);
-    }
+    const series = entryOf(this.#series, id, () => ({
+      labels,
+      counts: Array(this.#bounds.length + 1).fill(0),
+      sum: 0,
+    }));
     let bucket = 0;
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] ?? 0)) bucket += 1;
     series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;

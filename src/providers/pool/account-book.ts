@@ -1,5 +1,5 @@
 /** Concurrency and rates of accounts, divided among the workers of a machine: the primary lends permits, and recalls those that others are short of. */
-import type { Clock } from '../../core/index.ts';
+import { type Clock, entryOf } from '../../core/index.ts';
 
 export interface BorrowNotice {
   readonly id: string;
@@ -71,12 +71,8 @@ export class AccountBook {
   }
 
   #entryOf(id: string): Entry {
-    let entry = this.#entries.get(id);
-    if (!entry) {
-      entry = { id, total: 0, keepMs: 0, held: new Map(), demands: new Map(), isWaiting: false };
-      this.#entries.set(id, entry);
-    }
-    return entry;
+    const none = { id, total: 0, keepMs: 0, isWaiting: false };
+    return entryOf(this.#entries, id, () => ({ ...none, held: new Map(), demands: new Map() }));
   }
 
   #lend(entry: Entry): void {

@@ -1,5 +1,5 @@
 /** Calls that wait for a slot while every usable account of their group is full. Users take turns; a wait is short and the queue bounded. */
-import type { Clock } from '../../core/index.ts';
+import { type Clock, entryOf } from '../../core/index.ts';
 import { ACCOUNT_QUEUE } from '../../rules/index.ts';
 import type { Pool } from './pool.ts';
 
@@ -52,10 +52,8 @@ export class AccountQueue {
       call.refuse();
       return () => {};
     }
-    const group = this.#groups.get(groupId) ?? new Map<string, Set<Waiting>>();
-    this.#groups.set(groupId, group);
-    const calls = group.get(userId) ?? new Set<Waiting>();
-    group.set(userId, calls);
+    const group: GroupQueue = entryOf(this.#groups, groupId, () => new Map());
+    const calls: Set<Waiting> = entryOf(group, userId, () => new Set());
     const waiting: Waiting = {
       call,
       cancelTimer: this.#clock.after(this.#waitMs, () => {

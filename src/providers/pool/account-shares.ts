@@ -1,5 +1,5 @@
 /** What one worker may use of accounts: a part of each limit, and permits that the primary lends. One request at a time is always admitted; rates are exact. */
-import { type Clock, WINDOW_MS } from '../../core/index.ts';
+import { type Clock, entryOf, WINDOW_MS } from '../../core/index.ts';
 import { exactPartOf, type Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import type { BorrowNotice, PermitNotice } from './account-book.ts';
 import type { Pool, PooledAccount } from './pool.ts';
@@ -61,9 +61,8 @@ export class AccountShares {
   /** Starts with an equal part, and returns to it when the limit has changed. */
   #partOf(account: PooledAccount, kind: ShareKind, total: number): Part {
     const id = kind === 'slots' ? account.id : `${account.id}\n${kind}`;
-    const part = this.#parts.get(id) ?? { id, kind, account, total: 0, held: 0, askedUntil: 0 };
+    const part = entryOf(this.#parts, id, () => ({ id, kind, account, total: 0, held: 0, askedUntil: 0 }));
     part.account = account;
-    this.#parts.set(id, part);
     if (part.total === total) return part;
     part.total = total;
     const missing = exactPartOf(total, this.#options.share) - part.held;

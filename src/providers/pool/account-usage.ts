@@ -1,5 +1,5 @@
 /** What accounts have used of limits of operators: requests and tokens a minute, costs a day and month. In memory; replicas tell theirs (shared-health.ts). */
-import { type Clock, type Nanos, OPEN_RETRY_MS, RateWindow } from '../../core/index.ts';
+import { type Clock, entryOf, type Nanos, OPEN_RETRY_MS, RateWindow } from '../../core/index.ts';
 import { burstOf } from './limiter.ts';
 
 export interface AccountLimits {
@@ -125,8 +125,7 @@ export class AccountUsage {
   }
 
   #stateOf(id: string) {
-    const state = this.#states.get(id) ?? { requests: new RateWindow(), tokens: new RateWindow(), elsewhere: NOTHING };
-    this.#states.set(id, state);
-    return state;
+    const none = () => ({ requests: new RateWindow(), tokens: new RateWindow(), elsewhere: NOTHING });
+    return entryOf(this.#states, id, none);
   }
 }

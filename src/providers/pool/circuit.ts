@@ -11,16 +11,12 @@ interface Slot {
 }
 
 export class Circuit {
+  ejections = 0;
   #slots: Slot[] = [];
   #failuresInRow = 0;
   #lastFailureAt = Number.NEGATIVE_INFINITY;
-  #ejections = 0;
   /** Undefined while the circuit is open, and before its first ejection. */
   #closedAt: number | undefined;
-
-  get ejections(): number {
-    return this.#ejections;
-  }
 
   succeed(now: number): void {
     this.#slot(now).attempts += 1;
@@ -43,16 +39,16 @@ export class Circuit {
 
   /** Opens the circuit and returns for how long. `random` is in [0, 1). */
   open(now: number, random: number): number {
-    if (this.#closedAt !== undefined && now - this.#closedAt > CIRCUIT.forgetMs) this.#ejections = 0;
-    this.#ejections += 1;
+    if (this.#closedAt !== undefined && now - this.#closedAt > CIRCUIT.forgetMs) this.ejections = 0;
+    this.ejections += 1;
     this.#closedAt = undefined;
     this.#slots = [];
-    const varied = CIRCUIT.ejectionMs * this.#ejections * (1 + CIRCUIT.jitter * (2 * random - 1));
+    const varied = CIRCUIT.ejectionMs * this.ejections * (1 + CIRCUIT.jitter * (2 * random - 1));
     return Math.min(CIRCUIT.maxEjectionMs, Math.round(varied));
   }
 
   openAs(ejections: number): void {
-    this.#ejections = Math.max(this.#ejections, ejections);
+    this.ejections = Math.max(this.ejections, ejections);
     this.#closedAt = undefined;
     this.#slots = [];
   }
@@ -76,7 +72,7 @@ export class Circuit {
 
   /** True when nothing of it matters any more. */
   isIdle(now: number): boolean {
-    const isForgotten = this.#closedAt === undefined ? this.#ejections === 0 : now - this.#closedAt > CIRCUIT.forgetMs;
+    const isForgotten = this.#closedAt === undefined ? this.ejections === 0 : now - this.#closedAt > CIRCUIT.forgetMs;
     return isForgotten && now - this.#lastFailureAt > CIRCUIT.windowMs;
   }
 

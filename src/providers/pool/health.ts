@@ -48,12 +48,12 @@ interface Scope {
 
 export class AccountHealth {
   readonly faults = new Map<FaultKind, number>();
+  inFlight = 0;
+  identity: string | undefined;
+  park: Park | undefined;
   readonly #host: HealthHost;
   readonly #scopes = new Map<string, Scope>();
-  #inFlight = 0;
   #faultCount = 0;
-  #identity: string | undefined;
-  #park: Park | undefined;
   /** Raised when the account changes, so that attempts on the account as it was count for nothing. */
   #generation = 0;
 
@@ -61,22 +61,10 @@ export class AccountHealth {
     this.#host = host;
   }
 
-  get inFlight(): number {
-    return this.#inFlight;
-  }
-
-  get park(): Park | undefined {
-    return this.#park;
-  }
-
-  get identity(): string | undefined {
-    return this.#identity;
-  }
-
   load(use: AccountUse): number {
-    if (this.#scopes.size === 0) return this.#inFlight;
+    if (this.#scopes.size === 0) return this.inFlight;
     const now = this.#now();
-    return this.#scopesFor(use).reduce((sum, { circuit }) => sum + circuit.penalty(now), this.#inFlight);
+    return this.#scopesFor(use).reduce((sum, { circuit }) => sum + circuit.penalty(now), this.inFlight);
   }
 
   standing(use: AccountUse): Standing {
@@ -94,16 +82,8 @@ export class AccountHealth {
     return isRunning || (cooldown.ejections > 0 && probe) ? 'out' : 'ready';
   }
 
-  longest(use: AccountUse): Cooldown | undefined {
-    return this.#longest(use, 'out');
-  }
-
-  /** The same of those for which the account is used after all others. */
-  avoided(use: AccountUse): Cooldown | undefined {
-    return this.#longest(use, 'avoided');
-  }
-
-  #longest(use: AccountUse, standing: Standing): Cooldown | undefined {
+  /** Of those that give the account this standing. */
+  longest(use: AccountUse, standing: Standing = 'out'): Cooldown | undefined {
     const [first, second] = this.#scopesFor(use)
       .filter((scope) => this.#standingOf(scope) === standing)
       .flatMap(({ cooldown }) => cooldown ?? []);
@@ -134,7 +114,7 @@ export class AccountHealth {
 
   /** An attempt begins; it is the probe of every circuit that waits for one. */
   begin(use: AccountUse): BegunAttempt {
-    this.#inFlight += 1;
+    this.inFlight += 1;
     const generation = this.#generation;
     const faultCount = this.#faultCount;
     const isCurrent = (): boolean => generation === this.#generation;
@@ -143,7 +123,7 @@ export class AccountHealth {
         if (isCurrent()) this.#onAnswered(use, attempt);
       },
       end: (fault) => {
-        this.#inFlight -= 1;
+        this.inFlight -= 1;
         if (!isCurrent()) return;
         const isProbe = this.#endProbe(use, attempt);
         if (fault) this.#applyFault(use, fault, { isProbe, faultCount });
@@ -156,18 +136,18 @@ export class AccountHealth {
 
   /** A changed credential, address or proxy makes the faults of the account void. An operator's park stays. */
   identify(identity: string | undefined): void {
-    if (this.#identity !== undefined && this.#identity !== identity) {
+    if (this.identity !== undefined && this.identity !== identity) {
       this.#generation += 1;
       for (const key of [...this.#scopes.keys()]) this.#recover(key, 'changed');
       this.#scopes.clear();
-      if (this.#park?.cause === 'credential') this.setPark(undefined, 'changed');
+      if (this.park?.cause === 'credential') this.setPark(undefined, 'changed');
     }
-    this.#identity = identity;
+    this.identity = identity;
   }
 
   setPark(park: Park | undefined, because: 'changed' | 'elsewhere'): void {
-    const before = this.#park;
-    this.#park = park;
+    const before = this.park;
+    this.park = park;
     if (before && !park) this.#host.onEvent({ type: 'resumed', park: before, because });
     if (park && (park.state !== before?.state || park.cause !== before.cause))
       this.#host.onEvent({ type: 'parked', park });
@@ -264,7 +244,7 @@ export class AccountHealth {
   }
 
   #parkFor({ providerCode, message }: AttemptFault): void {
-    if (this.#park) return;
+    if (this.park) return;
     const since = this.#now();
     const park = { state: 'parked', cause: 'credential', providerCode: plainCode(providerCode), message } as const;
     this.setPark({ ...park, since }, 'changed');

@@ -1,5 +1,5 @@
 /** Counts of rate limits in the memory of one process. With several servers, each one grants the full limit. */
-import { type Clock, RateWindow, WINDOW_MS } from '../../core/index.ts';
+import { type Clock, entryOf, RateWindow, WINDOW_MS } from '../../core/index.ts';
 import { type LimitCounts, type LimitScope, type LimitUsage, NO_USE, type Take } from './limiter.ts';
 
 class State {
@@ -66,9 +66,7 @@ export class LocalLimits implements LimitCounts {
 
   #stateOf({ owner, id }: LimitScope, now: number): State {
     if (now - this.#sweptAt >= WINDOW_MS) this.#sweep(now);
-    const name = `${owner}:${id}`;
-    const state = this.#states.get(name) ?? new State();
-    this.#states.set(name, state);
+    const state = entryOf(this.#states, `${owner}:${id}`, () => new State());
     state.usedAt = now;
     return state;
   }

@@ -1,5 +1,5 @@
 /** Pool of upstream accounts: which one gets the next attempt. Sessions keep theirs, others get the least loaded. Reasons: docs/adr/0015-account-pool.md */
-import type { Clock } from '../../core/index.ts';
+import { type Clock, entryOf } from '../../core/index.ts';
 import { CIRCUIT, type FaultKind, faultRow, PARKED_RETRY_MS, SESSION_LOAD } from '../../rules/index.ts';
 import { AccountUsage, type LimitedAccount, type ReachedLimit } from './account-usage.ts';
 import {
@@ -92,6 +92,13 @@ export interface PoolOptions {
   readonly burstPercent?: number;
 }
 
+const DEFAULTS: Required<PoolOptions> = {
+  random: Math.random,
+  onHealthEvent: () => {},
+  fingerprint: (identity) => identity,
+  burstPercent: 100,
+};
+
 const FULL_RETRY_MS = 1_000;
 
 /** Faults that say little about the next request. Without another account, an attempt is better than a certain rejection. */
@@ -104,30 +111,16 @@ interface Entry {
 
 export class Pool {
   readonly usage: AccountUsage;
-  readonly #clock: Clock;
-  readonly #random: () => number;
-  readonly #onHealthEvent: (event: HealthEvent) => void;
-  readonly #fingerprint: (identity: string) => string;
+  readonly #options: Required<PoolOptions> & { readonly clock: Clock };
   readonly #accounts = new Map<string, Entry>();
   /** By account and key: what other replicas have to learn. The value is the end of a cooldown that is over. */
   #changes = new Map<string, Map<string, number | undefined>>();
   #onFree: ((groupId: string) => void)[] = [];
   #onParked: () => void = () => {};
 
-  constructor(
-    clock: Clock,
-    {
-      random = Math.random,
-      onHealthEvent = () => {},
-      fingerprint = (identity) => identity,
-      burstPercent = 100,
-    }: PoolOptions = {},
-  ) {
-    this.usage = new AccountUsage(clock, burstPercent);
-    this.#clock = clock;
-    this.#random = random;
-    this.#onHealthEvent = onHealthEvent;
-    this.#fingerprint = fingerprint;
+  constructor(clock: Clock, options: PoolOptions = {}) {
+    this.#options = { clock, ...DEFAULTS, ...options };
+    this.usage = new AccountUsage(clock, this.#options.burstPercent);
   }
 
   /** `onlyReady`: others can serve, so that an account that is cooling down gets nothing but the probe of its circuit. */
@@ -163,8 +156,7 @@ export class Pool {
     const { park } = health;
     if (park) return { state: park.cause === 'credential' ? 'refused_credential' : park.state };
     const standing = health.standing(use);
-    const cooldown =
-      standing === 'out' ? health.longest(use) : standing === 'avoided' ? health.avoided(use) : undefined;
+    const cooldown = standing === 'ready' ? undefined : health.longest(use, standing);
     if (cooldown)
       return { state: standing === 'out' ? 'cooling' : 'avoided', reason: cooldown.kind, until: cooldown.until };
     const reached = this.reachedLimit(account);
@@ -191,12 +183,12 @@ export class Pool {
 
   /** True while a cooldown keeps calls of this use away from the account. After it, the account is on probe. */
   isOut(account: PooledAccount, use?: AccountUse): boolean {
-    return this.#until(account, use ?? {}) > this.#clock.now();
+    return this.#until(account, use ?? {}) > this.#options.clock.now();
   }
 
   /** Time until the first of the accounts is out of its cooldown and below its limits; 0 when one is. */
   cooldownMs(accounts: readonly PooledAccount[], use: AccountUse = {}): number {
-    const now = this.#clock.now();
+    const now = this.#options.clock.now();
     const waits = accounts.map((account) => {
       const health = this.#health(account);
       return health.park ? PARKED_RETRY_MS : Math.max(0, (this.#waitOf(account, use)?.until ?? 0) - now);
@@ -216,7 +208,7 @@ export class Pool {
     for (const account of accounts) {
       const { baseUrl, credential, proxy = '', cloud } = account;
       const settings = cloud === undefined ? '' : `\n${JSON.stringify(cloud)}`;
-      this.#health(account).identify(this.#fingerprint(`${baseUrl}\n${credential}\n${proxy}${settings}`));
+      this.#health(account).identify(this.#options.fingerprint(`${baseUrl}\n${credential}\n${proxy}${settings}`));
     }
   }
 
@@ -351,7 +343,7 @@ export class Pool {
     );
     const min = Math.min(...loads);
     const equals = candidates.filter((_, n) => loads[n] === min);
-    let remaining = this.#random() * equals.reduce((sum, { weight }) => sum + weight, 0);
+    let remaining = this.#options.random() * equals.reduce((sum, { weight }) => sum + weight, 0);
     for (const account of equals) {
       remaining -= account.weight;
       if (remaining < 0) return account;
@@ -415,7 +407,7 @@ export class Pool {
     const [first] = waits.sort((a, b) => a.until - b.until);
     // An account without room that is healthy otherwise frees a slot sooner than a cooldown ends.
     if (waits.length < usable.length || !first) return { retryMs: FULL_RETRY_MS, reason: 'full' };
-    return { retryMs: Math.max(0, first.until - this.#clock.now()), reason: first.reason };
+    return { retryMs: Math.max(0, first.until - this.#options.clock.now()), reason: first.reason };
   }
 
   /** What keeps calls of the use away from the account for the longest, apart from calls in flight. */
@@ -434,23 +426,23 @@ export class Pool {
   }
 
   #health({ id, groupId, groups = [groupId] }: GroupedAccount & { readonly id: string }): AccountHealth {
-    const known = this.#accounts.get(id);
-    if (known) {
-      known.groups = groups;
-      return known.health;
-    }
-    const health = new AccountHealth({
-      clock: this.#clock,
-      random: this.#random,
-      onEvent: (event) => this.#onHealthEvent({ ...event, account: id }),
+    const entry = entryOf(this.#accounts, id, () => ({ groups, health: this.#newHealth(id) }));
+    entry.groups = groups;
+    return entry.health;
+  }
+
+  #newHealth(id: string): AccountHealth {
+    const { clock, random, onHealthEvent } = this.#options;
+    return new AccountHealth({
+      clock,
+      random,
+      onEvent: (event) => onHealthEvent({ ...event, account: id }),
       mayEject: (key) => this.#mayEject(id, key),
       onChange: (key, endedUntil) => {
         this.#changesOf(id).set(key, endedUntil);
         if (this.#accounts.get(id)?.health.park && endedUntil === undefined) this.#onParked();
       },
     });
-    this.#accounts.set(id, { groups, health });
-    return health;
   }
 
   /** A group keeps half of its usable accounts, for every use. An ejection of the whole account counts for all of its uses. */
@@ -467,11 +459,7 @@ export class Pool {
   }
 
   #changesOf(account: string): Map<string, number | undefined> {
-    const known = this.#changes.get(account);
-    if (known) return known;
-    const keys = new Map<string, number | undefined>();
-    this.#changes.set(account, keys);
-    return keys;
+    return entryOf(this.#changes, account, () => new Map());
   }
 
   #groupsOf(id: string): readonly string[] {

@@ -1,4 +1,5 @@
 /** Accounts as the upstream client knows them: their endpoint URLs and credential headers, per provider style. */
+import { entryOf } from '../../core/index.ts';
 import type { CloudSettings, Style } from '../../rules/index.ts';
 
 export interface Location {
@@ -35,14 +36,11 @@ interface Base {
 const bases = new Map<string, Base>();
 
 /** Cached: there are few accounts, and parsing a URL costs more than a lookup. */
-export function parseBase(baseUrl: string): Base {
-  const known = bases.get(baseUrl);
-  if (known) return known;
-  const url = new URL(baseUrl);
-  const base = { origin: url.origin, prefix: url.pathname.replace(/\/+$/, ''), query: url.search.slice(1) };
-  bases.set(baseUrl, base);
-  return base;
-}
+export const parseBase = (baseUrl: string): Base =>
+  entryOf(bases, baseUrl, () => {
+    const { origin, pathname, search } = new URL(baseUrl);
+    return { origin, prefix: pathname.replace(/\/+$/, ''), query: search.slice(1) };
+  });
 
 /** What the operator sets replaces parameters of the same name that the caller sent. */
 function withQuery(located: string, query: string): string {

@@ -24,9 +24,6 @@ type State =
 const CR = 0x0d;
 const LF = 0x0a;
 const SEMICOLON = 0x3b;
-const MAX_DIGITS = CHUNK_BOUNDS.sizeDigits.limit;
-const MAX_EXTRA_BYTES = CHUNK_BOUNDS.extraBytes.limit;
-const MAX_TRAILERS = CHUNK_BOUNDS.trailers.limit;
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
 /** RFC 9112 chunk extensions without optional whitespace: a proxy in front may reject or read such whitespace differently. */
 const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
@@ -107,14 +104,14 @@ export class ChunkedBody {
       return byte === SEMICOLON ? this.#append(byte, 'extension') : expectByte(CR, byte, 'size-lf');
     }
     this.#digits += 1;
-    if (this.#digits > MAX_DIGITS) throw invalidChunk();
+    if (this.#digits > CHUNK_BOUNDS.sizeDigits.limit) throw invalidChunk();
     this.#remaining = this.#remaining * 16 + digit;
     return 'size';
   }
 
   #append(byte: number, next: State): State {
     this.#extraBytes += 1;
-    if (byte === LF || this.#extraBytes > MAX_EXTRA_BYTES) throw invalidChunk();
+    if (byte === LF || this.#extraBytes > CHUNK_BOUNDS.extraBytes.limit) throw invalidChunk();
     this.#extra += String.fromCharCode(byte);
     return next;
   }
@@ -128,7 +125,7 @@ export class ChunkedBody {
 
 /** Trailers are discarded but must be syntactically valid header fields. */
 function checkTrailers(text: string): void {
-  const { headers } = readHead(`0${text}`, MAX_TRAILERS);
+  const { headers } = readHead(`0${text}`, CHUNK_BOUNDS.trailers.limit);
   if (FORBIDDEN_TRAILERS.some((name) => headers[name] !== undefined)) throw invalidChunk();
 }
 

@@ -45,7 +45,6 @@ export interface ConnectionOptions {
 
 /** Node writes a string of up to this size without allocating, which is cheaper than two writes. */
 const ONE_WRITE_BYTES = 16 * 1024;
-const TCP_KEEPALIVE_MS = CLIENT_BOUNDS.tcpKeepAliveMs.limit;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
@@ -196,7 +195,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   #onOpen(): void {
     if (this.#phase !== 'opening') return;
     this.#cancelConnect();
-    this.#socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
+    this.#socket.setKeepAlive(true, CLIENT_BOUNDS.tcpKeepAliveMs.limit);
     if (!this.#options.accepts(this.#socket.remoteAddress ?? ''))
       return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
     const [first, user] = [this.#first, this.#user];

@@ -13,7 +13,6 @@ export interface RequestConnection {
   requestBody(): void;
 }
 
-const MAX_BUFFERED_BYTES = SERVER_BOUNDS.unreadBytes.limit;
 /** Replaces a finished reader. The reader holds the body, and the request lives as long as its response. */
 const NO_READER: BodyReader = { onData: () => true, onEnd() {}, onAborted() {} };
 
@@ -69,7 +68,7 @@ export class WireRequest implements IncomingRequest {
     if (this.#reader) return this.#reader.onData(chunk);
     this.#buffered.push(chunk);
     this.#bufferedBytes += chunk.length;
-    return this.#bufferedBytes < MAX_BUFFERED_BYTES;
+    return this.#bufferedBytes < SERVER_BOUNDS.unreadBytes.limit;
   }
 
   end(): void {

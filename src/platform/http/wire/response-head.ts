@@ -13,16 +13,13 @@ export interface ParsedResponseHead {
   readonly keepMs: number;
 }
 
-const MAX_HEADERS = CLIENT_BOUNDS.headers.limit;
-const MAX_HEAD_BYTES = CLIENT_BOUNDS.headBytes.limit;
-const MAX_INFORMATIONAL = CLIENT_BOUNDS.informational.limit;
 const BLANK_LINE_BYTES = 4;
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
 
 /** Parses a head. `text` holds one character per byte (Latin-1), without the blank line. */
 export function readResponseHead(text: string): ParsedResponseHead {
-  const head = readHead(text, MAX_HEADERS);
+  const head = readHead(text, CLIENT_BOUNDS.headers.limit);
   const [, minor, digits] = STATUS_LINE.exec(head.line) ?? [];
   if (digits === undefined) throw new HttpParseError('invalid status line');
   const status = Number(digits);
@@ -63,7 +60,8 @@ export class ResponseHeadReader {
     let start = 0;
     while (start < all.length) {
       const end = headEnd(all, searchFrom);
-      if ((end < 0 ? all.length : end) - start > MAX_HEAD_BYTES) throw new HttpParseError('response head too large');
+      if ((end < 0 ? all.length : end) - start > CLIENT_BOUNDS.headBytes.limit)
+        throw new HttpParseError('response head too large');
       if (end < 0) {
         // What an earlier read brought was checked then.
         checkHeadBytes(all, Math.max(start, before));
@@ -78,7 +76,8 @@ export class ResponseHeadReader {
       }
       start = searchFrom = end;
       this.#informational += 1;
-      if (this.#informational > MAX_INFORMATIONAL) throw new HttpParseError('too many informational responses');
+      if (this.#informational > CLIENT_BOUNDS.informational.limit)
+        throw new HttpParseError('too many informational responses');
     }
     return undefined;
   }

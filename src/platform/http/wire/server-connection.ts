@@ -1,29 +1,18 @@
 /** A connection of the HTTP/1.1 server, one request at a time. Malformed or slow requests get an error, and it closes. */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Clock, GrowingBuffer } from '../../../core/index.ts';
+import { type Clock, GrowingBuffer, type IndexedMember } from '../../../core/index.ts';
 import { SERVER_BOUNDS } from '../bounds.ts';
 import { framingOf } from '../framing.ts';
 import { HeadTooLargeError, HttpParseError } from '../headers.ts';
 import { wantsKeepAlive } from '../request-checks.ts';
-import type { ProtocolViolation, RequestLine, ServerConnection, ServerHost } from '../server.ts';
+import type { ProtocolViolation, RequestLine, ServerHost, Upgradable } from '../server.ts';
 import { originForm } from '../target.ts';
 import { ChunkedBody } from './chunks.ts';
 import { checkHeadBytes, headEnd, readHead } from './head.ts';
 import { type RequestConnection, WireRequest } from './request.ts';
 import { type ResponseConnection, WireResponse } from './response.ts';
 
-const MAX_HEAD_BYTES = SERVER_BOUNDS.headBytes.limit;
-const MAX_HEADERS = SERVER_BOUNDS.headers.limit;
-const HEAD_MS = SERVER_BOUNDS.headMs.limit;
-const REQUEST_MS = SERVER_BOUNDS.requestMs.limit;
-const RESPONSE_READ_MS = SERVER_BOUNDS.responseReadMs.limit;
-const KEEP_ALIVE_MS = SERVER_BOUNDS.keepAliveMs.limit;
-const MAX_EARLY_BYTES = SERVER_BOUNDS.earlyBytes.limit;
-const DISCARD_BYTES = SERVER_BOUNDS.discardBytes.limit;
-const DISCARD_MS = SERVER_BOUNDS.discardMs.limit;
-const REST_BYTES = SERVER_BOUNDS.restBytes.limit;
-const REST_MS = SERVER_BOUNDS.restMs.limit;
 const CR = 0x0d;
 const LF = 0x0a;
 const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n';
@@ -34,12 +23,13 @@ const EMPTY = Buffer.alloc(0);
 /** Without those of other protocols: `CONNECT` asks for a tunnel, and `SOURCE` belongs to Icecast. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS.filter((name) => name !== 'CONNECT' && name !== 'SOURCE'));
 
-export class WireServerConnection implements ServerConnection, ResponseConnection, RequestConnection {
+export class WireServerConnection implements IndexedMember, Upgradable, ResponseConnection, RequestConnection {
   index = -1;
+  /** Set by the listener only: where an open connection comes from. */
   network: string | undefined;
   readonly socket: Socket;
   readonly #host: ServerHost;
-  readonly #onClosed: (connection: ServerConnection) => void;
+  readonly #onClosed: (connection: WireServerConnection) => void;
   readonly address: string;
   /** An incomplete head, or bytes after a request whose response is pending. */
   #buffered: Buffer | undefined;
@@ -58,10 +48,10 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
   /** The last response is written; further input is discarded. */
   #isClosing = false;
   #discarded = 0;
-  #discardLimit = DISCARD_BYTES;
+  #discardLimit = SERVER_BOUNDS.discardBytes.limit;
   #cancelDestroy: (() => void) | undefined;
 
-  constructor(socket: Socket, host: ServerHost, onClosed: (connection: ServerConnection) => void) {
+  constructor(socket: Socket, host: ServerHost, onClosed: (connection: WireServerConnection) => void) {
     this.socket = socket;
     this.#host = host;
     this.#onClosed = onClosed;
@@ -78,14 +68,17 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     return this.#host.clock;
   }
 
+  /** No request is in progress. */
   get isIdle(): boolean {
     return !this.#incoming && !this.#buffered;
   }
 
+  /** Since when a connection that has served a request waits for the next one; Infinity while it does not. */
   get idleSince(): number {
     return this.#hasServed && this.isIdle ? this.#stateSince : Number.POSITIVE_INFINITY;
   }
 
+  /** Responds that there are too many connections, and closes. */
   refuse(): void {
     this.#reject('too_many_connections', new HttpParseError('too many connections'));
   }
@@ -104,14 +97,16 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     return early;
   }
 
+  /** Called every second. */
   checkTimeouts(now: number): void {
     if (this.#isReleased) return;
-    if (this.#outgoing && now - this.#outgoing.endedAt >= RESPONSE_READ_MS) return void this.socket.destroy();
+    if (this.#outgoing && now - this.#outgoing.endedAt >= SERVER_BOUNDS.responseReadMs.limit)
+      return void this.socket.destroy();
     if (this.#isClosing || this.#incoming?.isComplete) return;
     const age = now - this.#stateSince;
     const isWaiting = this.#hasServed && this.isIdle;
-    if (isWaiting && age >= KEEP_ALIVE_MS) this.socket.destroy();
-    else if (!isWaiting && age >= (this.#incoming ? REQUEST_MS : HEAD_MS))
+    if (isWaiting && age >= SERVER_BOUNDS.keepAliveMs.limit) this.socket.destroy();
+    else if (!isWaiting && age >= (this.#incoming ? SERVER_BOUNDS.requestMs.limit : SERVER_BOUNDS.headMs.limit))
       this.#reject('too_slow', new HttpParseError('request timeout'));
   }
 
@@ -180,7 +175,8 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     // Some clients send an extra line break after a body (RFC 9112, section 2.2).
     while (bytes[start] === CR && bytes[start + 1] === LF) start += 2;
     const end = headEnd(bytes, Math.max(start, seen - 3));
-    if ((end < 0 ? bytes.length : end) - start > MAX_HEAD_BYTES) throw new HeadTooLargeError('request head too large');
+    if ((end < 0 ? bytes.length : end) - start > SERVER_BOUNDS.headBytes.limit)
+      throw new HeadTooLargeError('request head too large');
     // Line breaks alone must not restart the time limit of the head.
     if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.elapsed();
     if (end >= 0) return this.#beginRequest(bytes, start, end);
@@ -189,7 +185,7 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
   }
 
   #beginRequest(bytes: Buffer, start: number, end: number): number {
-    const head = readHead(bytes.toString('latin1', start, end - 4), MAX_HEADERS);
+    const head = readHead(bytes.toString('latin1', start, end - 4), SERVER_BOUNDS.headers.limit);
     const line = readRequestLine(head.line);
     const framing = framingOf(head.headers) ?? 0;
     const incoming = new WireRequest(line, head, this);
@@ -234,7 +230,7 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
   #bufferEarly(bytes: Buffer): void {
     if (this.#isClosing) return;
     this.#buffered = bytes;
-    if (this.#incoming && bytes.length > MAX_EARLY_BYTES) this.socket.pause();
+    if (this.#incoming && bytes.length > SERVER_BOUNDS.earlyBytes.limit) this.socket.pause();
   }
 
   requestBody(): void {
@@ -250,7 +246,8 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
     // While draining, still serve requests that were already received.
     if (this.#host.isDraining && !this.#buffered) return false;
     // Without `100 Continue` the client may or may not send its body, and a large body is not worth reading.
-    const isSoonRead = typeof this.#body === 'number' && this.#body <= DISCARD_BYTES && !this.#awaitsContinue;
+    const isSoonRead =
+      typeof this.#body === 'number' && this.#body <= SERVER_BOUNDS.discardBytes.limit && !this.#awaitsContinue;
     if (!request.isComplete && !isSoonRead) return false;
     return wantsKeepAlive(request);
   }
@@ -294,13 +291,13 @@ export class WireServerConnection implements ServerConnection, ResponseConnectio
   #closeGracefully(readsRest = false): void {
     this.#isClosing = true;
     this.#buffered = undefined;
-    if (readsRest) this.#discardLimit = REST_BYTES;
+    if (readsRest) this.#discardLimit = SERVER_BOUNDS.restBytes.limit;
     this.socket.end();
     this.socket.resume();
-    this.#destroySoon(readsRest ? REST_MS : DISCARD_MS);
+    this.#destroySoon(readsRest ? SERVER_BOUNDS.restMs.limit : SERVER_BOUNDS.discardMs.limit);
   }
 
-  #destroySoon(ms = DISCARD_MS): void {
+  #destroySoon(ms = SERVER_BOUNDS.discardMs.limit): void {
     this.#cancelDestroy ??= this.#host.clock.after(ms, () => this.socket.destroy());
   }
 

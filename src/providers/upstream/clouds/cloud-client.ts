@@ -1,4 +1,5 @@
 /** Sends requests of accounts at clouds, changed and signed, with responses in the form of the provider's own API, so that callers see no difference. */
+import { entryOf } from '../../../core/index.ts';
 import type { Exchange, HttpHeaders, HttpRequest, ResponseListener } from '../../../platform/http/index.ts';
 import type { AccountKind, CloudSettings } from '../../../rules/index.ts';
 import type { CloudUse } from '../account-url.ts';
@@ -24,7 +25,7 @@ export class CloudClient {
   }
 
   send(request: HttpRequest, use: CloudUse, listener: ResponseListener): Exchange {
-    const cloud = this.#cloudOf(use);
+    const cloud = entryOf(this.#clouds, use.cloud, () => CLOUDS[use.cloud.kind](this.#services, use));
     const prepared = cloud.prepare(request, use);
     if (!prepared) return new MadeExchange(listener, unknownEndpoint(use, request.path));
     const signed = cloud.sign(prepared);
@@ -42,15 +43,6 @@ export class CloudClient {
       (error: unknown) => pending.begin(() => failedSignIn(listener, use, error)),
     );
     return pending;
-  }
-
-  #cloudOf(use: CloudUse): clouds.Cloud {
-    let cloud = this.#clouds.get(use.cloud);
-    if (!cloud) {
-      cloud = CLOUDS[use.cloud.kind](this.#services, use);
-      this.#clouds.set(use.cloud, cloud);
-    }
-    return cloud;
   }
 }
 
