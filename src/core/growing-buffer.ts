@@ -28,6 +28,10 @@ export class GrowingBuffer {
   }
 }
 
+/** The same memory as a `Buffer`, which a message between threads does not keep. */
+export const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
 /** Concatenates chunks. Returns a single chunk without copying it, because most bodies arrive in one read. */
 export function concatBuffers(chunks: readonly Buffer[]): Buffer {
   const [only] = chunks;

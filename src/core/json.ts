@@ -94,6 +94,12 @@ export const membersAt = (bytes: Buffer, at: Span | undefined, wanted: ReadonlyS
     ? new Scanner(bytes, UNBOUNDED, at.start).objectMembers(wanted)
     : new Map<string, Span>();
 
+/** The span of one of them. */
+export const spanAt = (bytes: Buffer, at: Span | undefined, name: string): Span | undefined =>
+  membersAt(bytes, at, new Set([name])).get(name);
+
+export const NO_MEMBERS: ReadonlySet<string> = new Set();
+
 /** Spans of the elements of a nested array; none of another value. The body must have passed `scanMembers`. */
 export const elementsAt = (bytes: Buffer, at: Span | undefined): Span[] =>
   at && bytes[at.start] === OPEN_ARRAY ? new Scanner(bytes, UNBOUNDED, at.start).elements() : [];
@@ -103,8 +109,13 @@ const UNBOUNDED: JsonLimits = { depth: Number.POSITIVE_INFINITY, tokens: Number.
 export const splice = (bytes: Buffer, span: Span, replacement: Buffer): Buffer =>
   Buffer.concat([bytes.subarray(0, span.start), replacement, bytes.subarray(span.end)]);
 
+export interface SpanChange {
+  readonly span: Span;
+  readonly bytes: Buffer;
+}
+
 /** Returns `bytes` with several spans replaced; they must not overlap. */
-export function spliceAll(bytes: Buffer, changes: readonly { readonly span: Span; readonly bytes: Buffer }[]): Buffer {
+export function spliceAll(bytes: Buffer, changes: readonly SpanChange[]): Buffer {
   if (changes.length === 0) return bytes;
   const pieces: Buffer[] = [];
   let at = 0;
@@ -123,7 +134,10 @@ const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
 export const hasEscapedLetters = (bytes: Buffer): boolean =>
   bytes.includes(ESCAPE) && ESCAPED_LETTER.test(bytes.toString('latin1'));
 
-export function valueAt(bytes: Buffer, { start, end }: Span): unknown {
+/** Undefined without a span. */
+export function valueAt(bytes: Buffer, span: Span | undefined): unknown {
+  if (!span) return undefined;
+  const { start, end } = span;
   try {
     return JSON.parse(bytes.toString('utf8', start, end));
   } catch {

@@ -78,4 +78,4 @@ export { type SignOpaque, withoutForged } from './opaque/sign.ts';
 export * from './opaque/summary.ts';
 export { compactionClient } from './responses/index.ts';
 export { omittedFrom } from './tools/hosted.ts';
-export { isObject } from './wire/read.ts';
+export { isObject, maybeList, maybeObject, maybeString } from './wire/read.ts';

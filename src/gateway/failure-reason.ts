@@ -1,7 +1,7 @@
 /** What is kept of a provider's error. For the log: names, and its words without what was sent. For operators: account errors. */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
 import { quoteNamesOnly, valueOfJson } from '../core/index.ts';
-import type { UpstreamFailure } from '../dialects/index.ts';
+import { type JsonObject, maybeObject, type UpstreamFailure } from '../dialects/index.ts';
 import type { UpstreamRequest } from '../providers/upstream/index.ts';
 
 /** Codes and types are words; anything else may be text of the caller. */
@@ -49,21 +49,16 @@ export function providerRequestId({ headers, body }: UpstreamFailure): string | 
   return ids.find((id): id is string => typeof id === 'string' && ID.test(id));
 }
 
-type JsonRecord = Readonly<Record<string, unknown>>;
-
 /** Error bodies are `{ error: { ... } }`, a list with one such object, or the object itself. */
-function errorIn(body: string): JsonRecord {
+function errorIn(body: string): JsonObject {
   const whole = parsed(body);
-  return typeof whole.error === 'object' ? asRecord(whole.error) : whole;
+  return typeof whole.error === 'object' ? maybeObject(whole.error) : whole;
 }
 
-function parsed(body: string): JsonRecord {
+function parsed(body: string): JsonObject {
   const value = valueOfJson(body);
-  return asRecord(Array.isArray(value) ? value[0] : value);
+  return maybeObject(Array.isArray(value) ? value[0] : value);
 }
-
-const asRecord = (value: unknown): JsonRecord =>
-  typeof value === 'object' && value !== null ? (value as JsonRecord) : {};
 
 export interface FailedAttempt {
   readonly message: string;

@@ -87,10 +87,11 @@ export function unknownIn(
   steps: core.StepBudget,
 ): string | undefined {
   const findings = findingsFor(operation, dialect, steps);
-  scanRequest(body, NO_MEMBERS, { operation, findings });
+  scanRequest(body, core.NO_MEMBERS, { operation, findings });
   return findings.unknown;
 }
-const NO_MEMBERS: ReadonlySet<string> = new Set();
+
+export const MODEL_MEMBER: ReadonlySet<string> = new Set(['model']);
 
 /** The scan skips the content of long strings, so reading a member may still fail. */
 export function asJson<T>(read: () => T): T {

@@ -40,7 +40,7 @@ export function boundsOfBody(
     const span = members.get(name);
     // Whether there are any is all that is left to know of them.
     if (name === 'tools') return span && (body[span.start] === LETTER_N ? null : CLIENT_TOOLS);
-    return span && valueAt(body, span);
+    return valueAt(body, span);
   };
   return {
     ...bounds(operation, inputBoundsOfBody(body, steps, media), read, tools),

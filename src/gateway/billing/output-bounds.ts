@@ -1,5 +1,5 @@
 /** How much a request makes a provider write: its output limit, for each of its choices. */
-import { fail, failAt } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 import { countIn, type Lever, objectIn, type Read } from './members.ts';
 
@@ -71,7 +71,7 @@ function oneLimit(names: readonly string[], read: Read): Pick<OutputBounds, 'max
   });
   const [first, second] = limits;
   if (first && second && first.value !== second.value)
-    throw fail('invalid_value', `${second.name}: contradicts ${first.name}; send one of them.`, { param: second.name });
+    throw failAt('invalid_value', second.name, `contradicts ${first.name}; send one of them.`);
   return { maxOutput: limitIn(first?.value), limitedBy: first?.name ?? names[0] };
 }
 
@@ -114,9 +114,7 @@ const choicesIn = (value: unknown, path: string): number =>
 function oneOf(names: readonly [string, string], read: Read): [value: unknown, name: string] {
   const [first, second] = names.map(read);
   if (first !== undefined && second !== undefined)
-    throw fail('invalid_value', `${names[1]}: the field occurs twice, also as ${names[0]}; send one of them.`, {
-      param: names[1],
-    });
+    throw failAt('invalid_value', names[1], `the field occurs twice, also as ${names[0]}; send one of them.`);
   return second === undefined ? [first, names[0]] : [second, names[1]];
 }
 
@@ -125,20 +123,9 @@ const MIN_OUTPUT = 16;
 
 /** The output limit and the number of choices. `assumed` is the limit where the request has none. */
 export function outputLevers(bounds: OutputBounds, assumed: number): Lever<OutputBounds>[] {
-  const { maxOutput = assumed, choices, limitedBy, countedBy } = bounds;
-  return [
-    ...(limitedBy === undefined
+  const lever = (param: string | undefined, of: 'maxOutput' | 'choices', min: number): Lever<OutputBounds>[] =>
+    param === undefined
       ? []
-      : [
-          {
-            param: limitedBy,
-            value: maxOutput,
-            min: MIN_OUTPUT,
-            boundsWith: (limit: number) => ({ ...bounds, maxOutput: limit }),
-          },
-        ]),
-    ...(countedBy === undefined
-      ? []
-      : [{ param: countedBy, value: choices, min: 1, boundsWith: (count: number) => ({ ...bounds, choices: count }) }]),
-  ];
+      : [{ param, value: bounds[of] ?? assumed, min, boundsWith: (value) => ({ ...bounds, [of]: value }) }];
+  return [...lever(bounds.limitedBy, 'maxOutput', MIN_OUTPUT), ...lever(bounds.countedBy, 'choices', 1)];
 }

@@ -1,13 +1,11 @@
 /** Where a streamed reply stands: after the end of its content usage follows within moments. Some signals, such as the end of a block, may be followed by more. */
+import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
 
 /** `undefined` for events that say nothing, such as pings and usage. */
 export type ReplyPhase = 'content' | 'finished' | undefined;
 
-type Json = Readonly<Record<string, unknown>>;
-
-const listOf = (value: unknown): readonly Json[] =>
-  Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : [];
+const listOf = (value: unknown): readonly JsonObject[] => maybeList(value).filter(isObject);
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 const MESSAGES: Readonly<Record<string, ReplyPhase>> = {
@@ -24,15 +22,15 @@ const TERMINAL = /^response\.(?:completed|incomplete|failed|cancelled|done)$/;
 /** Items that a reply never ends with: the model works on. */
 const UNFINISHED_ITEM = /^(?:reasoning|web_search_call|file_search_call|code_interpreter_call|mcp_)/;
 
-function responsesPhase({ type, item }: Json): ReplyPhase {
+function responsesPhase({ type, item }: JsonObject): ReplyPhase {
   const name = String(type ?? '');
   if (DONE.test(name) || TERMINAL.test(name)) return 'finished';
   if (name === 'response.output_item.done')
-    return UNFINISHED_ITEM.test(String((item as Json | undefined)?.type ?? '')) ? 'content' : 'finished';
+    return UNFINISHED_ITEM.test(String(maybeObject(item).type ?? '')) ? 'content' : 'finished';
   return name.startsWith('response.') ? 'content' : undefined;
 }
 
-const PHASES: Readonly<Record<UpstreamDialect, (event: Json) => ReplyPhase>> = {
+const PHASES: Readonly<Record<UpstreamDialect, (event: JsonObject) => ReplyPhase>> = {
   messages: ({ type }) => MESSAGES[String(type)],
   chat({ choices }) {
     const list = listOf(choices);
@@ -52,4 +50,4 @@ const PHASES: Readonly<Record<UpstreamDialect, (event: Json) => ReplyPhase>> = {
 };
 
 export const replyPhase = (dialect: UpstreamDialect, event: unknown): ReplyPhase =>
-  typeof event === 'object' && event !== null ? PHASES[dialect](event as Json) : undefined;
+  isObject(event) ? PHASES[dialect](event) : undefined;

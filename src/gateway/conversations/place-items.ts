@@ -36,7 +36,7 @@ export const namedConversationJob: ThreadJob<{ readonly bytes: Buffer }, NamedCo
       const { members, values } = measureMembers(bytes, WATCHED, REQUEST_JSON_LIMITS);
       steps.take(values);
       const conversation = members.get('conversation');
-      const named = conversation && valueAt(bytes, conversation);
+      const named = valueAt(bytes, conversation);
       const id = typeof named === 'object' ? (named as { readonly id?: unknown } | null)?.id : named;
       if (!conversation || typeof id !== 'string' || !CONVERSATION_ID.pattern.test(id)) return undefined;
       for (const [name, none] of EXCLUDED) {

@@ -12,8 +12,8 @@ export const previousIdJob: ThreadJob<{ readonly bytes: Buffer; readonly operati
   name: 'previousIdJob',
   inlineBytes: LARGE_BODY_BYTES,
   run({ bytes, operation }, steps) {
-    const span = scanRequest(bytes, PREVIOUS, { operation, steps }).get('previous_response_id');
-    return span && asJson(() => valueAt(bytes, span));
+    const members = scanRequest(bytes, PREVIOUS, { operation, steps });
+    return asJson(() => valueAt(bytes, members.get('previous_response_id')));
   },
 };
 const PREVIOUS: ReadonlySet<string> = new Set(['previous_response_id']);

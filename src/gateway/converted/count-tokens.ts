@@ -1,6 +1,6 @@
 /** Token counts (G 4.3, G 4.6.3), by the provider or estimated; never charged. A converted count takes no account slot, and gives up rather than wait. */
 import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
-import { ApiError } from '../../core/index.ts';
+import { ApiError, bufferOf } from '../../core/index.ts';
 import type { UpstreamTarget } from '../../dialects/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { fetchJson, type UpstreamRequest } from '../../providers/upstream/index.ts';
@@ -132,14 +132,14 @@ function countRequest(
   style: Style,
   account: Account,
   { to, target: { model } }: jobs.CountEncoding,
-  { headers, bytes: { buffer, byteOffset, byteLength } }: jobs.EncodedCount,
+  { headers, bytes }: jobs.EncodedCount,
 ): UpstreamRequest {
   return upstreamRequest(style, account, {
     method: 'POST',
     path: to === 'generate' ? `/v1beta/models/${encodeURIComponent(model)}:countTokens` : '/v1/messages/count_tokens',
     model,
     headers: encodedHeaders(headers),
-    body: Buffer.from(buffer, byteOffset, byteLength),
+    body: bufferOf(bytes),
     timeouts: TIMEOUTS.count,
   });
 }

@@ -1,5 +1,5 @@
 /** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
-import type { PackedJson, StepBudget } from '../../core/index.ts';
+import { bufferOf, type PackedJson, type StepBudget } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
@@ -31,10 +31,11 @@ export const encodeJob: ThreadJob<EncodeInput, EncodedFor, EncodeMessage, Encode
     encoded,
     body: new Uint8Array(Buffer.from(body)),
   }),
-  fromReply: ({ encoded, body, ...rest }) => {
-    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-    return { ...rest, body: bytes, encoded: { ...encoded, ...lazyBody(bytes) } };
-  },
+  fromReply: ({ encoded, body, ...rest }) => ({
+    ...rest,
+    body: bufferOf(body),
+    encoded: { ...encoded, ...lazyBody(bufferOf(body)) },
+  }),
   memoryOf: ({ body }) => [body.buffer],
 };
 

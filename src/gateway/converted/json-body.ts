@@ -14,11 +14,10 @@ export function parseBody(bytes: Buffer, steps: core.StepBudget, isLight = false
 }
 
 function parseScanned(bytes: Buffer, text: string, options: { steps: core.StepBudget; isLight: boolean }): JsonBody {
-  const { isPlain } = measureRequest(bytes, NONE, options);
+  const { isPlain } = measureRequest(bytes, core.NO_MEMBERS, options);
   // Nothing of it needs exact values.
   return (isPlain ? JSON.parse(text) : core.parseJson(text, 'client')) as JsonBody;
 }
-const NONE: ReadonlySet<string> = new Set();
 
 /** Parses a short body with too few brackets to be deep, at a tenth of the scan's time. Undefined when the scan has to decide. */
 function parseSmall(bytes: Buffer, text: string): JsonBody | undefined {

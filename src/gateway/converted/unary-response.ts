@@ -62,7 +62,7 @@ export class UnaryResponse implements RoundResponse {
     if (error) return truncated(error.kind);
     try {
       const bytes = core.concatBuffers(this.#chunks);
-      if (bytes.length > REPLY_LIMITS.countedBytes) core.scanMembers(bytes, NO_MEMBERS, REPLY_JSON_LIMITS);
+      if (bytes.length > REPLY_LIMITS.countedBytes) core.scanMembers(bytes, core.NO_MEMBERS, REPLY_JSON_LIMITS);
       const body = core.parseJson(bytes.toString('utf8'));
       const { dialect } = this.#host.context.pair.upstream;
       return this.#onReply(this.#decode(body), () => core.estimateTokens(wholeText(dialect, body)));
@@ -137,7 +137,6 @@ export class UnaryResponse implements RoundResponse {
 
 const TOO_LARGE = oversized(`The provider's response is larger than ${MAX_BYTES / 2 ** 20} MiB.`);
 
-const NO_MEMBERS: ReadonlySet<string> = new Set();
 const REPLY_JSON_LIMITS = { depth: JSON_LIMITS.depth, tokens: REPLY_LIMITS.values } as const;
 
 const truncated = (kind: FaultKind): Fault => ({

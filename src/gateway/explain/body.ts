@@ -3,9 +3,7 @@ import { valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { withModel } from '../native/request.ts';
-import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
-
-const MODEL: ReadonlySet<string> = new Set(['model']);
+import { asJson, LARGE_BODY_BYTES, MODEL_MEMBER, scanRequest } from '../request-scan.ts';
 
 /** Replaces the model of a body. Throws what the client of a call with this body would get. */
 export const modelJob: ThreadJob<{ readonly bytes: Buffer; readonly model: string }, Uint8Array> = {
@@ -13,8 +11,8 @@ export const modelJob: ThreadJob<{ readonly bytes: Buffer; readonly model: strin
   name: 'modelJob',
   inlineBytes: LARGE_BODY_BYTES,
   run({ bytes, model }, steps) {
-    const span = scanRequest(bytes, MODEL, { steps }).get('model');
-    const named = span && asJson(() => valueAt(bytes, span));
+    const span = scanRequest(bytes, MODEL_MEMBER, { steps }).get('model');
+    const named = asJson(() => valueAt(bytes, span));
     return withModel(bytes, span, typeof named === 'string' ? named : undefined, model);
   },
 };

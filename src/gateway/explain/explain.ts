@@ -156,12 +156,7 @@ class Explanation {
     if (!body) return minimalBody(dialect, model);
     if (dialect === 'generate') return body;
     const owner = jobOwner(call, caller, body.length);
-    const { buffer, byteOffset, byteLength } = await this.#services.threads.run(
-      modelJob,
-      { bytes: body, model },
-      owner,
-    );
-    return Buffer.from(buffer, byteOffset, byteLength);
+    return core.bufferOf(await this.#services.threads.run(modelJob, { bytes: body, model }, owner));
   }
 
   #noteUnused(request: RequestRead, { ways, leftOut }: Plan): void {

@@ -1,5 +1,5 @@
 /** Embedding requests of the generate-content dialect, whose bodies name the model of the path again, once for each text. */
-import { elementsAt, fail, membersAt, type Span, spliceAll, valueAt } from '../../core/index.ts';
+import { elementsAt, failAt, type Span, spanAt, spliceAll, valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
@@ -35,12 +35,11 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
 };
 
 const WANTED: ReadonlySet<string> = new Set(['model', 'requests']);
-const MODEL: ReadonlySet<string> = new Set(['model']);
 
 function modelNames(body: Buffer, members: ReadonlyMap<string, Span>): NamedModel[] {
   const own = members.get('model');
   const named = elementsAt(body, members.get('requests')).flatMap((element, n): NamedModel[] => {
-    const span = membersAt(body, element, MODEL).get('model');
+    const span = spanAt(body, element, 'model');
     return span ? [{ path: `requests[${n}].model`, span, value: valueAt(body, span) }] : [];
   });
   return own ? [{ path: 'model', span: own, value: valueAt(body, own) }, ...named] : named;
@@ -51,19 +50,13 @@ export function embeddingBytes(body: Buffer, { names }: EmbeddingScan, model: st
   for (const { path, value } of names) checkName(value, path, model);
   return (upstream) => {
     const bytes = Buffer.from(JSON.stringify(`models/${upstream}`));
-    return upstream === model
-      ? body
-      : spliceAll(
-          body,
-          names.map(({ span }) => ({ span, bytes })),
-        );
+    const changes = names.map(({ span }) => ({ span, bytes }));
+    return upstream === model ? body : spliceAll(body, changes);
   };
 }
 
 /** The request is admitted and charged for the model of the path. */
 function checkName(value: unknown, path: string, name: string): void {
   if (typeof value === 'string' && value.replace(/^models\//, '') === name) return;
-  throw fail('invalid_value', `${path}: expected "models/${name.slice(0, 100)}", the model of the path.`, {
-    param: path,
-  });
+  throw failAt('invalid_value', path, `expected "models/${name.slice(0, 100)}", the model of the path.`);
 }

@@ -1,5 +1,6 @@
 /** Usage of native chat streams, which providers report only when asked: the gateway always asks, and hides the chunk from a client that did not. */
-import { blockData, type Span } from '../../core/index.ts';
+import { blockData, type Span, type SpanChange } from '../../core/index.ts';
+import { isObject } from '../../dialects/index.ts';
 
 export const USAGE_OPTION = 'stream_options';
 export const ADDED_USAGE_OPTION = { [USAGE_OPTION]: { include_usage: true } } as const;
@@ -8,13 +9,8 @@ export const asksForUsage = (streamOptions: unknown): boolean =>
   (streamOptions as { include_usage?: unknown } | null | undefined)?.include_usage === true;
 
 /** The change of a body that asks for usage. `span` is the value of `stream_options`, `brace` the offset after the first brace. */
-export function usageOptionChange(
-  options: unknown,
-  span: Span | undefined,
-  brace: number,
-): { readonly span: Span; readonly bytes: Buffer } {
-  const isObject = typeof options === 'object' && options !== null && !Array.isArray(options);
-  const value = JSON.stringify({ ...(isObject && options), include_usage: true });
+export function usageOptionChange(options: unknown, span: Span | undefined, brace: number): SpanChange {
+  const value = JSON.stringify({ ...(isObject(options) && options), include_usage: true });
   return span
     ? { span, bytes: Buffer.from(value) }
     : { span: { start: brace, end: brace }, bytes: Buffer.from(`"${USAGE_OPTION}":${value},`) };

@@ -1,17 +1,12 @@
 /** Models that a request names beside its own, replaced by the account's names for them. Members that identify the operator's organisation are cut here too. */
 import type { Account } from '../../catalog/index.ts';
-import { fail, type ShapeFindings, type Span, spliceAll, valueAt } from '../../core/index.ts';
+import { fail, type ShapeFindings, type Span, type SpanChange, spliceAll, valueAt } from '../../core/index.ts';
 import { MAX_NAMED_MODELS } from '../../rules/index.ts';
 import { type NamedModel, type OtherModel, upstreamName } from '../models/resolve.ts';
 import { memberCut } from './strip-opaque.ts';
 
 export interface PlacedModel extends NamedModel {
   readonly span: Span;
-}
-
-export interface NameChange {
-  readonly span: Span;
-  readonly bytes: Buffer;
 }
 
 export function namedModels(body: Buffer, { tagged }: ShapeFindings): readonly PlacedModel[] {
@@ -29,7 +24,7 @@ export const renamesFor = (
   named: readonly PlacedModel[],
   others: readonly OtherModel[],
   account: Account,
-): readonly NameChange[] =>
+): readonly SpanChange[] =>
   named.flatMap(({ span, name }) => {
     const model = others.find((one) => one.model.name === name)?.model;
     const upstream = model && upstreamName(model, account);

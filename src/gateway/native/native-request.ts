@@ -1,5 +1,5 @@
 /** A native request after it was read, and what reading it needs. */
-import type { MaybePromise } from '../../core/index.ts';
+import type { MaybePromise, SpanChange } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { StreamedBody } from '../../platform/http/index.ts';
 import type { Call, Spool } from '../../platform/web/index.ts';
@@ -13,7 +13,7 @@ import type { GatewayServices } from '../services.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
 import type { RequestedImages } from './images/usage.ts';
 import type { KeptPrompts } from './kept-prompts.ts';
-import type { NameChange, PlacedModel } from './named-models.ts';
+import type { PlacedModel } from './named-models.ts';
 
 export interface BackgroundStarter {
   /** Sets the maximum cost aside. Throws when the balance or a spend limit does not cover it. */
@@ -82,7 +82,7 @@ export interface NativeRequest {
   withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
   pathFor(model: string): string;
   /** `asksForUsage`: with our option where the request hides usage. `renames`: names of other models, by their spans in `named`. */
-  bodyFor(model: string, asksForUsage: boolean, renames?: readonly NameChange[]): Buffer | StreamedBody | null;
+  bodyFor(model: string, asksForUsage: boolean, renames?: readonly SpanChange[]): Buffer | StreamedBody | null;
 }
 
 export interface NativeSource {

@@ -1,5 +1,6 @@
 /** Ids by which the provider would load something from the account, which users share: the gateway has to know whose they are (ADR 12). */
 import { hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
+import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS, words } from '../../rules/index.ts';
 import type { ScannedMembers } from '../billing/body-bounds.ts';
 import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
@@ -10,8 +11,6 @@ export interface ProviderIds {
   /** The field with an object that no call through the gateway creates: a file, a cache, a vector store, a conversation, a tuned model. */
   readonly objectsIn: string | undefined;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 export function findProviderIds(body: Buffer, dialect: Dialect, scanned: ScannedMembers): ProviderIds | undefined {
   const { members, findings } = scanned;
@@ -30,15 +29,15 @@ export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>,
   return objectsIn === undefined ? undefined : { references: [], objectsIn };
 }
 
-const valuesOf = (body: Buffer, members: ReadonlyMap<string, Span>, names: ReadonlySet<string>): Json =>
+const valuesOf = (body: Buffer, members: ReadonlyMap<string, Span>, names: ReadonlySet<string>): JsonObject =>
   Object.fromEntries(
     [...members].filter(([name]) => names.has(name)).map(([name, span]) => [name, valueAt(body, span)]),
   );
 
-export function idsIn(request: Json): ProviderIds | undefined {
-  const tools = listOf(request.tools);
+export function idsIn(request: JsonObject): ProviderIds | undefined {
+  const tools = maybeList(request.tools);
   const references = [
-    ...listOf(request.input).flatMap((item) => referenceIn(item) ?? []),
+    ...maybeList(request.input).flatMap((item) => referenceIn(item) ?? []),
     ...tools.flatMap((tool) => containerIn(tool) ?? []),
   ];
   const objectsIn = fieldWithObjects(request, tools);
@@ -60,27 +59,26 @@ function isBareReference(body: Buffer, item: Span): boolean {
 }
 
 function referenceIn(item: unknown): string | undefined {
-  const { id, type, role } = (item ?? {}) as Json;
+  const { id, type, role } = maybeObject(item);
   const isReference = type === 'item_reference' || ((type === undefined || type === null) && role === undefined);
   return isReference && typeof id === 'string' ? id : undefined;
 }
 
 function containerIn(tool: unknown): string | undefined {
-  const { container, environment } = (tool ?? {}) as Json;
-  const { container_id: id } = (environment ?? {}) as Json;
+  const { container, environment } = maybeObject(tool);
+  const { container_id: id } = maybeObject(environment);
   return [container, id].find((value) => typeof value === 'string');
 }
 
-function fieldWithObjects(request: Json, tools: readonly unknown[]): string | undefined {
+function fieldWithObjects(request: JsonObject, tools: readonly unknown[]): string | undefined {
   if (request.conversation !== undefined && request.conversation !== null) return 'conversation';
-  if (tools.some((tool) => listOf((tool as Json | null)?.vector_store_ids).length > 0 || namesFile(tool)))
-    return 'tools';
-  if (listOf(request.input).some((item) => !isProviderCall(item) && namesFile(item))) return 'input';
+  if (tools.some((tool) => maybeList(maybeObject(tool).vector_store_ids).length > 0 || namesFile(tool))) return 'tools';
+  if (maybeList(request.input).some((item) => !isProviderCall(item) && namesFile(item))) return 'input';
   return namesFile(request.messages) ? 'messages' : undefined;
 }
 
 /** Calls that the provider made itself repeat ids which it does not load again. */
-const isProviderCall = (item: unknown): boolean => String((item as Json | null)?.type ?? '').endsWith('_call');
+const isProviderCall = (item: unknown): boolean => String(maybeObject(item).type ?? '').endsWith('_call');
 
 /** Objects whose `file_id` the provider loads; a citation has one too. */
 const FILE_TYPES: ReadonlySet<unknown> = new Set<unknown>([
@@ -94,11 +92,9 @@ const SKIPPED: ReadonlySet<string> = new Set(
 
 function namesFile(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesFile);
-  if (typeof value !== 'object' || value === null) return false;
-  const { file_id: id, file_ids: ids, type } = value as Json;
+  if (!isObject(value)) return false;
+  const { file_id: id, file_ids: ids, type } = value;
   if (typeof id === 'string' && FILE_TYPES.has(type)) return true;
-  if (listOf(ids).some((one) => typeof one === 'string')) return true;
+  if (maybeList(ids).some((one) => typeof one === 'string')) return true;
   return Object.entries(value).some(([name, child]) => !SKIPPED.has(name) && namesFile(child));
 }
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -255,8 +255,7 @@ function namesInInteraction(body: Buffer): { previousId: string | undefined; has
   const found = core.scanMembers(body, new Set(['agent', 'previous_interaction_id', 'environment']), JSON_LIMITS);
   if (found.has('agent'))
     throw core.failAt('unsupported_parameter', 'agent', 'agents have no price at this gateway; name a model instead.');
-  const span = found.get('previous_interaction_id');
-  const previousId = span && core.valueAt(body, span);
+  const previousId = core.valueAt(body, found.get('previous_interaction_id'));
   return {
     previousId: typeof previousId === 'string' ? previousId : undefined,
     hasEnvironment: found.has('environment'),

@@ -1,5 +1,5 @@
 /** One scan of a native body: all that routing and admission need, as plain data. In a thread, with a copy, if it has many values. */
-import { type ScanTrail, type Span, type StepBudget, valueAt } from '../../core/index.ts';
+import { bufferOf, type ScanTrail, type Span, type StepBudget, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import * as rules from '../../rules/index.ts';
@@ -57,7 +57,7 @@ export const scanJob: ThreadJob<ScanInput, NativeScan> = {
 
 /** Where the scan removed something, the rest. */
 export const bodyAfter = (sent: Buffer, { cut }: { readonly cut: Uint8Array | undefined }): Buffer =>
-  cut ? Buffer.from(cut.buffer, cut.byteOffset, cut.byteLength) : sent;
+  cut ? bufferOf(cut) : sent;
 
 const WANTED: ReadonlySet<string> = new Set([
   ...Object.values(rules.OUTPUT_LIMITS).flat(),
@@ -96,10 +96,7 @@ export function scanNative(
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
   const hasModelInPath = rules.inferenceRow(operation).reader === 'path-model';
   if (hasModelInPath) checkDialect(body, members);
-  const read = (name: string): unknown => {
-    const span = members.get(name);
-    return span && asJson(() => valueAt(body, span));
-  };
+  const read = (name: string): unknown => asJson(() => valueAt(body, members.get(name)));
   const ids = asJson(() => findProviderIds(body, dialect, { members, findings }));
   // What is left out, or belongs to someone, is looked for in the whole body.
   const isKept = marks && body === sent && ids === undefined && !(holdsOwn && mayHoldEnvelope(sent));

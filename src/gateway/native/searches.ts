@@ -1,10 +1,15 @@
 /** What a native response reports in other forms than its usage: searches, and the usage of interactions in the form of the responses dialect. */
-import { elementsAt, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
-import { billedSearches, codecOf, type HubUsage } from '../../dialects/index.ts';
+import { elementsAt, membersAt, type Span, scanMembers, spanAt, valueAt } from '../../core/index.ts';
+import {
+  billedSearches,
+  codecOf,
+  type HubUsage,
+  type JsonObject,
+  maybeList,
+  maybeObject,
+} from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** In the web and in stored files; a price has a rate for each. */
 export type Searches = Required<Pick<HubUsage, 'searches' | 'fileSearches'>>;
@@ -18,7 +23,7 @@ export const addSearches = (usage: HubUsage, { searches, fileSearches }: Searche
 });
 
 /** Of a response object of the responses dialect, or of an interaction. */
-export function usageOfResponse(response: Json | undefined): HubUsage | undefined {
+export function usageOfResponse(response: JsonObject | undefined): HubUsage | undefined {
   const { usage: reported, service_tier: tier, tool_usage: tools } = response ?? {};
   const usage = codecOf('responses').upstream.readUsage(
     withServiceTier(reportOf(reported), tier),
@@ -39,10 +44,10 @@ export const mayHaveSearches = (dialect: Dialect, bytes: Buffer): boolean => {
 
 /** In a response that is parsed: the response object, or a chunk with the grounding of its first candidate. */
 export function searchesIn(dialect: Dialect, response: unknown): Searches {
-  const { output, candidates, modelVersion } = (response ?? {}) as Json;
-  if (dialect === 'responses') return countCalls(listOf(output).map((item) => (item as Json | null)?.type));
+  const { output, candidates, modelVersion } = maybeObject(response);
+  if (dialect === 'responses') return countCalls(maybeList(output).map((item) => maybeObject(item).type));
   if (dialect !== 'generate') return NONE;
-  const grounding = ((listOf(candidates)[0] ?? {}) as Json).groundingMetadata as Json | undefined;
+  const grounding = maybeObject(maybeObject(maybeList(candidates)[0]).groundingMetadata);
   return grounded(modelVersion, grounding);
 }
 
@@ -51,12 +56,10 @@ const countCalls = (types: readonly unknown[]): Searches => ({
   fileSearches: types.filter((type) => type === 'file_search_call').length,
 });
 
-const grounded = (modelVersion: unknown, grounding: Json | undefined): Searches => ({
+const grounded = (modelVersion: unknown, grounding: JsonObject): Searches => ({
   ...NONE,
-  searches: billedSearches(String(modelVersion ?? ''), listOf(grounding?.webSearchQueries).length),
+  searches: billedSearches(String(modelVersion ?? ''), maybeList(grounding.webSearchQueries).length),
 });
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Lists of searches in a request that is nothing else. What only opens or looks through pages counts as one. */
 const SEARCHING = ['search_query', 'image_query'] as const;
@@ -76,15 +79,11 @@ export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameter
   if (dialect === 'responses')
     return countCalls(elementsAt(body, members.get('output')).map((item) => memberOf(body, item, 'type')));
   const [first] = elementsAt(body, members.get('candidates'));
-  const version = members.get('modelVersion');
-  const grounding = memberOf(body, first, 'groundingMetadata') as Json | undefined;
-  return grounded(version && valueAt(body, version), grounding);
+  const grounding = maybeObject(memberOf(body, first, 'groundingMetadata'));
+  return grounded(valueAt(body, members.get('modelVersion')), grounding);
 }
 
-function memberOf(body: Buffer, at: Span | undefined, name: string): unknown {
-  const span = membersAt(body, at, new Set([name])).get(name);
-  return span && valueAt(body, span);
-}
+const memberOf = (body: Buffer, at: Span | undefined, name: string): unknown => valueAt(body, spanAt(body, at, name));
 
 export const hasMembers = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
@@ -107,7 +106,7 @@ export function reportOf(usage: unknown): unknown {
 }
 
 export function groundingOf(usage: unknown): unknown {
-  const { grounding_tool_count: counts } = (hasMembers(usage) ? usage : {}) as { grounding_tool_count?: unknown };
+  const { grounding_tool_count: counts } = maybeObject(usage);
   if (!Array.isArray(counts)) return undefined;
   const searches = counts.reduce<number>((sum, one) => sum + (Number(one?.count) || 0), 0);
   return { web_search: { num_requests: searches } };

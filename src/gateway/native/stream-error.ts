@@ -13,31 +13,27 @@ interface UnfinishedStream {
 }
 
 const TRUNCATED = 'The upstream closed the stream before completion.';
-const MESSAGES: Readonly<Record<StreamEnd, string>> = {
-  truncated: TRUNCATED,
-  timeout: TRUNCATED,
-  shutdown: 'The server is restarting; send the request again.',
-};
-
-const MESSAGES_TYPES = { truncated: 'api_error', timeout: 'timeout_error', shutdown: 'overloaded_error' } as const;
-const CHAT_CODES = { truncated: 'upstream_error', timeout: 'upstream_timeout', shutdown: 'shutting_down' } as const;
-const RESPONSES_CODES = {
-  truncated: 'server_error',
-  timeout: 'server_error',
-  shutdown: 'server_is_overloaded',
-} as const;
-const GENERATE_STATUSES = {
-  truncated: { code: 502, status: 'UNAVAILABLE' },
-  timeout: { code: 504, status: 'DEADLINE_EXCEEDED' },
-  shutdown: { code: 503, status: 'UNAVAILABLE' },
-} as const;
+const ENDS = {
+  truncated: { message: TRUNCATED, type: 'api_error', code: 'upstream_error', ofResponse: 'server_error', http: 502 },
+  timeout: {
+    message: TRUNCATED,
+    type: 'timeout_error',
+    code: 'upstream_timeout',
+    ofResponse: 'server_error',
+    http: 504,
+  },
+  shutdown: {
+    ...{ message: 'The server is restarting; send the request again.', type: 'overloaded_error' },
+    ...{ code: 'shutting_down', ofResponse: 'server_is_overloaded', http: 503 },
+  },
+} as const satisfies Record<StreamEnd, object>;
 
 export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStream) => string>> = {
   messages: ({ requestId, end }) =>
     sse(
       JSON.stringify({
         type: 'error',
-        error: { type: MESSAGES_TYPES[end], message: MESSAGES[end] },
+        error: { type: ENDS[end].type, message: ENDS[end].message },
         request_id: requestId,
       }),
       'error',
@@ -45,7 +41,7 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
   chat: ({ end }) =>
     sse(
       JSON.stringify({
-        error: { message: MESSAGES[end], type: 'server_error', param: null, code: CHAT_CODES[end] },
+        error: { message: ENDS[end].message, type: 'server_error', param: null, code: ENDS[end].code },
       }),
     ),
   // Agent CLIs of this dialect ignore `error` events; `response.failed` ends their turn.
@@ -58,7 +54,7 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
           id: id ?? `resp_${requestId}`,
           object: 'response',
           status: 'failed',
-          error: { code: RESPONSES_CODES[end], message: MESSAGES[end] },
+          error: { code: ENDS[end].ofResponse, message: ENDS[end].message },
           incomplete_details: null,
           output: [],
           usage: null,
@@ -67,15 +63,17 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
       'response.failed',
     ),
   generate: ({ end }) => {
-    const { code, status } = GENERATE_STATUSES[end];
-    return sse(JSON.stringify({ error: { code, message: MESSAGES[end], status } }));
+    const { http: code, message } = ENDS[end];
+    const status = code === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE';
+    return sse(JSON.stringify({ error: { code, message, status } }));
   },
 };
 
 export const imageErrorEvent = (code: string, message: string, param: string | null = null): string =>
   sse(JSON.stringify({ type: 'error', error: { message, type: 'server_error', param, code } }), 'error');
 
-export const imageStreamError = ({ end }: UnfinishedStream): string => imageErrorEvent(CHAT_CODES[end], MESSAGES[end]);
+export const imageStreamError = ({ end }: UnfinishedStream): string =>
+  imageErrorEvent(ENDS[end].code, ENDS[end].message);
 
 const PING = sse('{"type": "ping"}', 'ping');
 export const heartbeatFor = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);

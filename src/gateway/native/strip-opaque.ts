@@ -18,7 +18,7 @@ const ENVELOPES: Sought = {
   mayHold: mayHoldEnvelope,
   isBlock: isEnvelopeBlock,
   isItem: isEnvelopeItem,
-  isExtra: isEnvelopeExtra,
+  isExtra: (value) => isEnvelopeText(signatureIn(value)),
 };
 
 /** Summaries stay: without them the history is lost. */
@@ -48,7 +48,7 @@ function strip(body: Buffer, dialect: Dialect, sought: Sought, steps: core.StepB
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     // Limits first: what follows builds a list of all elements.
-    steps.take(core.measureMembers(body, NO_MEMBERS, JSON_LIMITS).values);
+    steps.take(core.measureMembers(body, core.NO_MEMBERS, JSON_LIMITS).values);
     if (dialect === 'generate')
       return sought === OPAQUE_VALUES ? core.spliceAll(body, signatureChanges(body, root)) : body;
     return core.spliceAll(
@@ -67,7 +67,7 @@ export function holdsOwnSummary(body: Buffer): boolean {
   if (!mayHoldEnvelope(body)) return false;
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
-    core.measureMembers(body, NO_MEMBERS, JSON_LIMITS);
+    core.measureMembers(body, core.NO_MEMBERS, JSON_LIMITS);
     return listAt(body, root, 'input').some((span) => holds(body, span, { ...ENVELOPES, is: isOwnSummary }));
   } catch (error) {
     if (error instanceof core.JsonScanError) return false;
@@ -76,7 +76,6 @@ export function holdsOwnSummary(body: Buffer): boolean {
 }
 
 const OPEN = 0x7b;
-const NO_MEMBERS: ReadonlySet<string> = new Set();
 
 export function mayHoldEnvelope(bytes: Buffer): boolean {
   return mayHoldOwn(bytes) && PREFIXES.some((prefix) => bytes.includes(prefix));
@@ -102,7 +101,7 @@ const PLACEHOLDER = Buffer.from(JSON.stringify(dialects.PLACEHOLDER_SIGNATURE));
 const NOTHING = Buffer.alloc(0);
 
 /** Models that sign their calls demand a signature with each; the provider documents a placeholder. */
-function signatureChanges(body: Buffer, root: core.Span): { readonly span: core.Span; readonly bytes: Buffer }[] {
+function signatureChanges(body: Buffer, root: core.Span): core.SpanChange[] {
   return listAt(body, root, 'contents')
     .flatMap((content) => listAt(body, content, 'parts'))
     .filter((part) => holdsOpaque(body.subarray(part.start, part.end)))
@@ -121,13 +120,9 @@ const EXTRA = 'extra_content';
 function callCuts(body: Buffer, root: core.Span, sought: Sought): core.Span[] {
   return listAt(body, root, 'messages')
     .flatMap((message) => listAt(body, message, 'tool_calls'))
-    .flatMap((call) => core.membersAt(body, call, new Set([EXTRA])).get(EXTRA) ?? [])
+    .flatMap((call) => core.spanAt(body, call, EXTRA) ?? [])
     .filter((extra) => holds(body, extra, { ...sought, is: sought.isExtra }))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
-}
-
-function isEnvelopeExtra(value: unknown): boolean {
-  return isEnvelopeText(signatureIn(value));
 }
 
 const signatureIn = (value: unknown): unknown =>
@@ -182,7 +177,7 @@ function contentCuts(body: Buffer, message: core.Span, sought: Sought): { cuts: 
 }
 
 const listAt = (body: Buffer, object: core.Span, name: string): core.Span[] =>
-  core.elementsAt(body, core.membersAt(body, object, new Set([name])).get(name));
+  core.elementsAt(body, core.spanAt(body, object, name));
 
 function isEnvelopeBlock(value: unknown): boolean {
   const block = value as Readonly<Record<string, unknown>> | null;

@@ -4,6 +4,7 @@ import { codecOf } from '../../dialects/index.ts';
 import { type Dialect, words } from '../../rules/index.ts';
 import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
+import { MODEL_MEMBER } from '../request-scan.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { groundingOf, hasMembers, reportOf, searchesInBody } from './searches.ts';
 import * as taps from './usage-tap.ts';
@@ -89,10 +90,8 @@ function modelInHead(body: Buffer): string | undefined {
 const HEAD_BYTES = 1_024;
 
 function modelInBody(body: Buffer): string | undefined {
-  const span = core.scanMembers(body, MODEL, UNARY_LIMITS).get('model');
-  return span && modelName(core.valueAt(body, span));
+  return modelName(core.valueAt(body, core.scanMembers(body, MODEL_MEMBER, UNARY_LIMITS).get('model')));
 }
-const MODEL: ReadonlySet<string> = new Set(['model']);
 
 function readUnary(dialect: Dialect, body: Buffer): taps.TapResult {
   return taps.withSearches(readMembers(dialect, body), () => searchesInBody(dialect, body, UNARY_LIMITS));
@@ -104,10 +103,7 @@ function readMembers(dialect: Dialect, body: Buffer): taps.TapResult {
   if (body.length <= PARSED_BYTES) return readParsed(dialect, body);
   try {
     const members = core.scanMembers(body, MEMBERS, UNARY_LIMITS);
-    const read = (name: string): unknown => {
-      const span = members.get(name);
-      return span && core.valueAt(body, span);
-    };
+    const read = (name: string): unknown => core.valueAt(body, members.get(name));
     const id = read('id');
     return {
       usage: readReported(dialect, read(taps.USAGE_FORMS[dialect].member), {

@@ -1,5 +1,6 @@
 /** One turn of a responses WebSocket, in place of an HTTP response: admitted, metered, converted and aborted as over HTTP. */
 import { type RecentMap, readSse, type SseReader, valueOfJson } from '../../core/index.ts';
+import { isObject } from '../../dialects/index.ts';
 import { type BodyReservation, type Call, type Handler, ResponseSink } from '../../platform/web/index.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
@@ -112,5 +113,3 @@ export class TurnResponse extends ResponseSink {
     super.close();
   }
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);

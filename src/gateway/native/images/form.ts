@@ -1,5 +1,5 @@
 /** The form of an image edit (G 2): spooled while it arrives, checked, sent as it came but for the model and `response_format`. */
-import { type ApiError, failAt, hasSignature, type Span } from '../../../core/index.ts';
+import { type ApiError, failAt, hasSignature, type SpanChange } from '../../../core/index.ts';
 import type { StreamedBody } from '../../../platform/http/index.ts';
 import * as web from '../../../platform/web/index.ts';
 import * as rules from '../../../rules/index.ts';
@@ -26,7 +26,7 @@ export function imageForm(parts: readonly web.FormPart[], body: web.SpooledBody)
     unknown: parts.find(({ name }) => !isKnown(name))?.name,
     dropped: removed ? [rules.REMOVED_IMAGE_FIELD] : [],
     bodyFor(name) {
-      const changes: Change[] = removed ? [{ span: removed.whole, bytes: Buffer.alloc(0) }] : [];
+      const changes: SpanChange[] = removed ? [{ span: removed.whole, bytes: Buffer.alloc(0) }] : [];
       if (model && text('model') !== name) changes.push({ span: model.content, bytes: Buffer.from(name) });
       return withChanges(body, changes);
     },
@@ -92,13 +92,8 @@ function checkFile(field: 'image' | 'mask', { isFile, content, bytes }: web.Form
     throw invalid(field, `${which} is none of the types ${names}, judged by its first bytes.`);
 }
 
-interface Change {
-  readonly span: Span;
-  readonly bytes: Buffer;
-}
-
 /** The form with some spans replaced, read from the file when it is sent. */
-function withChanges(body: web.SpooledBody, changes: readonly Change[]): StreamedBody {
+function withChanges(body: web.SpooledBody, changes: readonly SpanChange[]): StreamedBody {
   const sorted = [...changes].sort((a, b) => a.span.start - b.span.start);
   const grown = sorted.reduce((sum, { span, bytes }) => sum + bytes.length - (span.end - span.start), 0);
   return {

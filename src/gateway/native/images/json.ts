@@ -4,7 +4,7 @@ import type { StreamedBody } from '../../../platform/http/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
 import { type ImageValues, imageValues, invalid } from '../../images/fields.ts';
-import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../../request-scan.ts';
+import { asJson, findingsFor, LARGE_BODY_BYTES, MODEL_MEMBER, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { bodyAfter } from '../scan.ts';
 import { memberCut } from '../strip-opaque.ts';
@@ -39,10 +39,7 @@ export function imageJson(sent: Buffer, { cut, modelSpan, ...scan }: ImageScan):
 function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudget): ImageScan {
   const findings = findingsFor(operation, 'responses', steps);
   const members = scanRequest(sent, WANTED, { operation, findings });
-  const read = (name: string): unknown => {
-    const span = members.get(name);
-    return span && asJson(() => valueAt(sent, span));
-  };
+  const read = (name: string): unknown => asJson(() => valueAt(sent, members.get(name)));
   const sources = operation === 'images.edit' ? readSources(read('images'), read('mask')) : [];
   const [other] = findings.tagged;
   if (other) throw invalid(other.path, 'a second model has no price here; leave it out.');
@@ -52,7 +49,7 @@ function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudge
   const body = removed ? withoutMember(sent, removed, REMOVED_IMAGE_FIELD) : sent;
   return {
     cut: removed && new Uint8Array(body),
-    modelSpan: removed ? scanRequest(body, MODEL, { steps }).get('model') : members.get('model'),
+    modelSpan: removed ? scanRequest(body, MODEL_MEMBER, { steps }).get('model') : members.get('model'),
     model,
     values: imageValues(read),
     files: sources.length,
@@ -61,8 +58,6 @@ function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudge
     dropped: removed ? [REMOVED_IMAGE_FIELD] : [],
   };
 }
-
-const MODEL: ReadonlySet<string> = new Set(['model']);
 
 function withoutMember(body: Buffer, value: Span, name: string): Buffer {
   const cut = memberCut(body, value, name);
