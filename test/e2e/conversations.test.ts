@@ -55,6 +55,23 @@ for (const group of GROUPS)
       for (const text of ['The lamp is red.', 'Which colour?', 'And now?']) assert.ok(sent().includes(text), text);
     });
 
+test('a conversation that takes a thread to place is sent whole and in order', async () => {
+  const client = clientOf('openai');
+  const texts = ['first', 'second'].map((word) => `${word} ${'lamp '.repeat(40_000)}`);
+  const { id } = await client.conversations.create({});
+  for (const content of texts)
+    await client.conversations.items.create(id, { items: [{ type: 'message', role: 'user', content }] });
+  await client.responses.create({ model: MODELS.openai, conversation: id, input: 'third' });
+  const { input, conversation } = JSON.parse(sent());
+  assert.ok(!conversation);
+  assert.deepEqual(
+    input.map(({ content }: { content: string | readonly { readonly text: string }[] }) =>
+      typeof content === 'string' ? content : content[0]?.text,
+    ),
+    [...texts, 'third'],
+  );
+});
+
 test("OpenAI's SDK creates, changes, reads and deletes conversations and items", async () => {
   const { conversations } = clientOf('openai');
   const made = await conversations.create({ metadata: { topic: 'a' } });

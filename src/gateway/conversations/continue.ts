@@ -5,7 +5,7 @@ import { CONVERSATIONS, type InferenceOperation, WORKING_COPIES } from '../../ru
 import type { Caller } from '../caller.ts';
 import { type GatewayServices, jobOwner } from '../services.ts';
 import type { ConversationStore } from './conversation-store.ts';
-import { addedItems, namedConversationJob, withItems } from './place-items.ts';
+import { addedItems, namedConversationJob, placeItemsJob } from './place-items.ts';
 
 export interface ConversationServices extends Pick<GatewayServices, 'threads'> {
   readonly conversations: ConversationStore;
@@ -55,7 +55,9 @@ export async function continueConversation(
       keeping.set(named.id, kept);
       await kept.finally(() => keeping.get(named.id) === kept && keeping.delete(named.id));
     });
-  return withItems(body, named, earlier);
+  const size = body.length + Number(bytes);
+  const placed = await threads.run(placeItemsJob, { bytes: body, named, earlier }, jobOwner(call, caller, size));
+  return Buffer.from(placed.buffer, placed.byteOffset, placed.length);
 }
 
 type Item = Readonly<Record<string, unknown>>;

@@ -57,18 +57,32 @@ export function addedItems(bytes: Buffer, { input, elements }: NamedConversation
   return input ? [`{"type":"message","role":"user","content":${textAt(input)}}`] : [];
 }
 
-export function withItems(bytes: Buffer, named: NamedConversation, earlier: readonly string[]): Buffer {
-  const { conversation, input } = named;
-  const list = `[${[...earlier.flatMap((text) => sendable(text) ?? []), ...addedItems(bytes, named)].join(',')}]`;
-  // Without an input, the items become the first member.
-  const start = bytes.indexOf('{') + 1;
-  return spliceAll(bytes, [
-    { span: conversation, bytes: Buffer.from('null') },
-    input
-      ? { span: input, bytes: Buffer.from(list) }
-      : { span: { start, end: start }, bytes: Buffer.from(`"input":${list},`) },
-  ]);
+interface PlacedItems {
+  readonly bytes: Buffer;
+  readonly named: NamedConversation;
+  /** Of the conversation so far, as JSON texts. */
+  readonly earlier: readonly string[];
 }
+
+/** The request with the items of its conversation in front of its own. */
+export const placeItemsJob: ThreadJob<PlacedItems, Uint8Array> = {
+  module: import.meta.url,
+  name: 'placeItemsJob',
+  inlineBytes: LARGE_BODY_BYTES,
+  run({ bytes, named, earlier }, steps) {
+    steps.take(earlier.length);
+    const { conversation, input } = named;
+    const list = `[${[...earlier.flatMap((text) => sendable(text) ?? []), ...addedItems(bytes, named)].join(',')}]`;
+    // Without an input, the items become the first member.
+    const start = bytes.indexOf('{') + 1;
+    return spliceAll(bytes, [
+      { span: conversation, bytes: Buffer.from('null') },
+      input
+        ? { span: input, bytes: Buffer.from(list) }
+        : { span: { start, end: start }, bytes: Buffer.from(`"input":${list},`) },
+    ]);
+  },
+};
 
 /** Kinds of items that name what a provider stores, although they are complete without it. */
 const WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call', undefined]);
