@@ -16,7 +16,14 @@ test('a process that goes on under a new id does not count its own requests as t
   const account = { id: 'a', limits: { rpm: 2 } };
   const pool = new Pool(new FakeClock());
   const health = (replicaId: () => string, of: Pool): Promise<SharedHealth> =>
-    SharedHealth.start({ db: fixture.db, pool: of, accounts: () => [account], replicaId, clock: new FakeClock(), log: silentLog });
+    SharedHealth.start({
+      db: fixture.db,
+      pool: of,
+      accounts: () => [account],
+      replicaId,
+      clock: new FakeClock(),
+      log: silentLog,
+    });
   let id = 'rep_one';
   const one = await health(() => id, pool);
   pool.usage.begin(account);

@@ -156,6 +156,9 @@ export class SharedHealth {
     const last = this.#load;
     const isSame = next.text === last.text && (next.replicaId === last.replicaId || next.text === NO_LOAD);
     if (isSame && (next.text === NO_LOAD || next.at - last.at < LOAD_MS)) return;
+    // What this process has written under its former id would count as another replica's.
+    if (last.replicaId !== next.replicaId)
+      await db.deleteFrom('account_loads').where('replica_id', '=', last.replicaId).execute();
     const at = sql<Date>`now()`;
     await db
       .insertInto('account_loads')
