@@ -1,5 +1,6 @@
 /** Frames of a responses WebSocket: parsing those of the client, in a thread where they are large, and building our own. */
 import * as core from '../../core/index.ts';
+import { maybeObject } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET, words } from '../../rules/index.ts';
 
@@ -56,9 +57,7 @@ export const frameJob: ThreadJob<{ bytes: Buffer }, ReadFrame | undefined, { byt
   fromReply: (reply) => reply && { ...reply, event: core.unpackJson(reply.event) as JsonFrame },
 };
 
-export function bodyOf({ type: _, stream_id: __, ...body }: JsonFrame): JsonFrame {
-  return body;
-}
+export const bodyOf = ({ type: _, stream_id: __, ...body }: JsonFrame): JsonFrame => body;
 
 /** Undefined for an empty or invalid id; the provider rejects it. */
 export const idIn = (value: unknown): string | undefined =>
@@ -80,31 +79,20 @@ export function errorFrame(
   body: unknown,
   headers: Readonly<Record<string, string | number>>,
 ): JsonFrame {
-  const { error } = (body ?? {}) as { error?: JsonFrame };
+  const { error } = maybeObject(body);
   const wait = headers['retry-after'];
-  const shownError = error ?? {
-    type: 'server_error',
-    code: 'internal_error',
-    message: 'The request failed.',
-    param: null,
-  };
   return {
-    type: 'error',
-    status,
-    error: shownError,
+    ...{ type: 'error', status, error: error ?? FAILED.error },
     ...(wait !== undefined && { headers: { 'retry-after': String(wait) } }),
   };
 }
+const FAILED = rejectionFrame(500, 'internal_error', 'The request failed.');
 
 export function passFailed(event: JsonFrame, code: string, message: string): JsonFrame {
   const input = event.input ?? [];
   const error = { type: 'invalid_request_error', code, message };
-  return event.type === 'response.inject'
-    ? { type: 'response.inject.failed', sequence_number: 0, response_id: event.response_id ?? null, input, error }
-    : {
-        type: 'response.steer.failed',
-        sequence_number: 0,
-        steer: { previous_response_id: event.previous_response_id ?? null, input },
-        error,
-      };
+  if (event.type === 'response.inject')
+    return { type: 'response.inject.failed', sequence_number: 0, response_id: event.response_id ?? null, input, error };
+  const steer = { previous_response_id: event.previous_response_id ?? null, input };
+  return { type: 'response.steer.failed', sequence_number: 0, steer, error };
 }

@@ -1,11 +1,12 @@
 /** Turns of a WebSocket over HTTP: each a streamed request with the full conversation, which the connection remembers by lane. */
 import { ApiError, newId } from '../../core/index.ts';
+import { codecOf, NO_USAGE } from '../../dialects/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { jobOwner } from '../services.ts';
 import { previousNotFound } from '../stored/store.ts';
-import { frameText, idIn, type JsonFrame, passFailed } from './frames.ts';
+import { frameText, idIn, type JsonFrame, passFailed, withStreamId } from './frames.ts';
 import { LaneHistory } from './lane-history.ts';
 import { isSuccessEvent, parseLifecycleEvent } from './lifecycle.ts';
 import type { OpenedSession, SessionServices, Turn, TurnRunner } from './turn.ts';
@@ -100,76 +101,24 @@ export class HttpTurns implements TurnRunner {
     if (base !== undefined && !(await store.find(base, this.#caller.key.userId))) throw previousNotFound(base);
     if (this.#isClosed) return;
     const id = newId('resp');
+    const events = warmUpEvents(turn.create, id, Math.floor(clock.now() / 1000));
     this.#history.set(turn.lane, id, items, base);
-    const created = Math.floor(clock.now() / 1000);
-    for (const event of warmUpEvents(turn.create, id, created)) this.#socket.send(frameText(event, turn.streamId));
+    for (const event of events) this.#socket.send(withStreamId(event, turn.streamId));
     turn.response.settle(200);
   }
 }
 
-type Json = Readonly<Record<string, unknown>>;
+/** Members that only a provider could follow. */
+const FOREIGN = { conversation: null, prompt: null, moderation: null } as const;
 
-const SETTINGS: Json = {
-  frequency_penalty: 0,
-  instructions: null,
-  max_output_tokens: null,
-  max_tool_calls: null,
-  metadata: {},
-  parallel_tool_calls: true,
-  presence_penalty: 0,
-  previous_response_id: null,
-  prompt_cache_key: null,
-  safety_identifier: null,
-  service_tier: 'auto',
-  store: true,
-  temperature: 1,
-  tool_choice: 'auto',
-  top_logprobs: 0,
-  top_p: 1,
-  truncation: 'disabled',
-};
-
-const NO_USAGE = {
-  input_tokens: 0,
-  input_tokens_details: { cached_tokens: 0 },
-  output_tokens: 0,
-  output_tokens_details: { reasoning_tokens: 0 },
-  total_tokens: 0,
-};
-
-/** The events of the turn, in order. `created` is in Unix seconds. */
-export function warmUpEvents(create: JsonFrame, id: string, created: number): JsonFrame[] {
-  const response = {
-    id,
-    object: 'response',
-    created_at: created,
-    model: create.model ?? '',
-    output: [],
-    error: null,
-    incomplete_details: null,
-    ...settingsOf(create),
-  };
-  const running = { ...response, status: 'in_progress', completed_at: null, usage: null };
-  const completed = { ...response, status: 'completed', completed_at: created, usage: NO_USAGE };
-  return [
-    { type: 'response.created', response: running },
-    { type: 'response.in_progress', response: running },
-    { type: 'response.completed', response: completed },
-  ].map((event, sequence_number) => ({ ...event, sequence_number }));
+/** The events of a response without output. `created` is in Unix seconds. */
+function warmUpEvents(create: JsonFrame, responseId: string, created: number): string[] {
+  const { client } = codecOf('responses');
+  const model = idIn(create.model) ?? '';
+  const head = { headers: {}, model: model || 'any', stream: true };
+  const request = client.decodeRequest({ ...create, ...FOREIGN, input: [] }, head);
+  const context = { request, model, requestId: responseId, responseId, issuer: 'responses', created } as const;
+  const encoder = client.openEncoder(context);
+  const start = encoder.pushEvents?.({ kind: 'start', id: responseId, model }) ?? [];
+  return [...start, ...(encoder.pushEvents?.({ kind: 'finish', stop: 'end', usage: NO_USAGE }) ?? [])];
 }
-
-function settingsOf(create: Json): Json {
-  const given = Object.entries(SETTINGS).map(([name, value]) => [name, create[name] ?? value]);
-  return {
-    ...Object.fromEntries(given),
-    background: false,
-    reasoning: { effort: null, summary: null, ...(create.reasoning as Json | null | undefined) },
-    text: { format: { type: 'text' }, verbosity: 'medium', ...(create.text as Json | null | undefined) },
-    tools: Array.isArray(create.tools) ? create.tools.map(toolOf) : [],
-  };
-}
-
-const toolOf = (tool: unknown): unknown =>
-  (tool as Json | null)?.type === 'function'
-    ? { description: null, parameters: null, strict: null, ...(tool as Json) }
-    : tool;
