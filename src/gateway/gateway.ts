@@ -20,11 +20,11 @@ import { convertImages, type ImageConversion } from './converted/convert-images.
 import { type Count, TokenCounter } from './converted/count-tokens.ts';
 import { OpaqueCache } from './converted/opaque-cache.ts';
 import { RejectedOpaques } from './converted/rejected-opaque.ts';
-import { readStored, type StoredForm, type StoredReading } from './converted/stored-reading.ts';
+import { readStored, type StoredForm } from './converted/stored-reading.ts';
 import { type ExplainedCall, explainCall } from './explain/explain.ts';
 import { FileStore, type StoredFile } from './files/file-store.ts';
 import { sendFileContent } from './files/send-content.ts';
-import { type FileForm, receiveBytes, receiveForm } from './files/upload.ts';
+import { receiveBytes, receiveForm } from './files/upload.ts';
 import { ModelListing } from './models/listing.ts';
 import { KeptPrompts } from './native/kept-prompts.ts';
 import { testAccount } from './probe.ts';
@@ -68,6 +68,8 @@ export function createGateway(options: GatewayOptions) {
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const files = new FileStore({ ...options, days: options.fileDays });
   const conversations = new ConversationStore({ ...options, days: options.storedDays });
+  const billing = new Billing(options);
+  const balance = (userId: string) => balanceReport(options.db, userId);
   const background = createBackground({ ...options, store });
   const backgroundRuns = new BackgroundRuns({ ...options, store });
   const services = {
@@ -78,7 +80,7 @@ export function createGateway(options: GatewayOptions) {
     accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
     retryBudget: new RetryBudget(clock),
     readOn: new ReadOn(clock, options.usageWaitMs),
-    billing: new Billing(options),
+    billing,
     clientStreams: new web.ClientStreams(clock, options.streamLimits),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(clock),
@@ -94,7 +96,7 @@ export function createGateway(options: GatewayOptions) {
   const counter = new TokenCounter(services);
   const listing = new ModelListing(options.upstream, clock);
   const sessions = new ResponsesSessions();
-  const serve = (call: web.Call, { caller, parts }: ChosenGroup, operation: InferenceOperation): Promise<void> =>
+  const serve = (call: web.Call, { caller, parts }: ChosenGroup, operation: InferenceOperation) =>
     serveCall(services, call, caller, operation, parts);
   return {
     catalog,
@@ -112,13 +114,13 @@ export function createGateway(options: GatewayOptions) {
     chooseGroup: (call: web.Call, caller: Caller, operation: InferenceOperation) =>
       chooseGroup(services, call, caller, operation),
     serve,
-    receiveFileForm: (call: web.Call): Promise<FileForm> => receiveForm(uploads, call),
-    receiveFileBytes: (call: web.Call): Promise<AsyncIterable<Buffer>> => receiveBytes(uploads, call),
-    sendFileContent: (call: web.Call, file: StoredFile): Promise<void> => sendFileContent(services, call, file),
-    convertImages: (call: web.Call, caller: Caller, conversion: ImageConversion): Promise<void> =>
+    receiveFileForm: (call: web.Call) => receiveForm(uploads, call),
+    receiveFileBytes: (call: web.Call) => receiveBytes(uploads, call),
+    sendFileContent: (call: web.Call, file: StoredFile) => sendFileContent(services, call, file),
+    convertImages: (call: web.Call, caller: Caller, conversion: ImageConversion) =>
       convertImages(services, call, caller, conversion),
-    countTokens: (call: web.Call, caller: Caller, count: Count): Promise<void> => counter.count(call, caller, count),
-    countNative: (call: web.Call, chosen: ChosenGroup, count: Count): Promise<void> =>
+    countTokens: (call: web.Call, caller: Caller, count: Count) => counter.count(call, caller, count),
+    countNative: (call: web.Call, chosen: ChosenGroup, count: Count) =>
       counter.countNative(call, chosen.caller, count, () => serve(call, chosen, count.operation)),
     listModels: (key: Key) => listing.list(catalog(), key),
     /** The model that a call with this name uses, listed or not. */
@@ -133,25 +135,17 @@ export function createGateway(options: GatewayOptions) {
     pressure: () => ({ queued: services.accountQueue.lengths(), retriesRefused: services.retryBudget.refused }),
     testAccount: (accountId: string, model: string | undefined) => testAccount(services, accountId, model),
     explain: (asked: ExplainedCall) =>
-      explainCall(
-        {
-          ...services,
-          balance: (userId) => balanceReport(options.db, userId),
-          checkSpend: (caller, nanos) => services.billing.checkSpend(caller, nanos),
-        },
-        asked,
-      ),
+      explainCall({ ...services, balance, checkSpend: (caller, nanos) => billing.checkSpend(caller, nanos) }, asked),
     /** Streams a background response that the gateway makes itself, after the event of that number. */
-    followBackground: (call: web.Call, followed: Followed): Promise<void> =>
+    followBackground: (call: web.Call, followed: Followed) =>
       backgroundRuns.follow(call, services.clientStreams, followed),
-    readStored: (call: web.Call, caller: Caller, form: StoredForm): Promise<StoredReading> =>
-      readStored(services, call, caller, form),
+    readStored: (call: web.Call, caller: Caller, form: StoredForm) => readStored(services, call, caller, form),
     /** Ends such a response, on whichever process it runs, and returns it. */
     cancelBackground: (id: string, userId: string) => backgroundRuns.cancel(id, userId),
     /** Asks the WebSocket sessions to close: those that are open, and those that clients still open. */
-    drainSessions: (times: SessionDrain): void => sessions.drainAll(times),
+    drainSessions: (times: SessionDrain) => sessions.drainAll(times),
     /** Lets background responses that this process makes end within the time; the others fail. New ones come until `closed`. */
-    drainBackground: (withinMs: number, closed: Promise<void>): Promise<void> => backgroundRuns.drain(withinMs, closed),
+    drainBackground: (withinMs: number, closed: Promise<void>) => backgroundRuns.drain(withinMs, closed),
     /** Waits for no usage reports any more, and writes what waits to be stored. */
     async flush(): Promise<void> {
       services.readOn.endAll();

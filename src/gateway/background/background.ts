@@ -4,12 +4,13 @@ import type { ErasedUser } from '../../access/people/index.ts';
 import { ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { type Db, DUE_SOON, type Job, type OpenWork } from '../../platform/db/index.ts';
+import { DUE_SOON, type Job, type OpenWork } from '../../platform/db/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
 import { eraseResponses } from './erase-responses.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';
+import { isOpen } from './run-rows.ts';
 import { type BackgroundServices, inTransaction, releaseRow, settleRow } from './settle.ts';
 
 export interface Background extends BackgroundStarter {
@@ -44,7 +45,7 @@ export function createBackground(services: BackgroundServices): Background {
       return new OpenCall(services, reference);
     },
     async endBeforeDelete(responseId, userId) {
-      const isRunning = () => isOpen(db, responseId, userId);
+      const isRunning = () => isOpen(db, responseId, userId, 'running');
       if (!(await isRunning())) return;
       await followResponse(services, responseId);
       if (await isRunning())
@@ -57,16 +58,6 @@ export function createBackground(services: BackgroundServices): Background {
         and state = 'running'`.execute(db);
     },
   };
-}
-
-async function isOpen(db: Db, responseId: string, userId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('background_responses')
-    .select('state')
-    .where('response_id', '=', responseId)
-    .where('user_id', '=', userId)
-    .executeTakeFirst();
-  return row?.state === 'running';
 }
 
 class OpenCall implements BackgroundCall {

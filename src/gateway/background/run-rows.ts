@@ -22,7 +22,12 @@ export function insertRun(
     const { rows } = await sql<{ open: number }>`
       select count(*)::int as open from background_responses where user_id = ${userId}
       and state = 'converting'`.execute(tx);
-    if ((rows[0]?.open ?? 0) >= BACKGROUND.perUser) throw tooManyOfUser();
+    if ((rows[0]?.open ?? 0) >= BACKGROUND.perUser)
+      throw fail(
+        'rate_limit_exceeded',
+        `background: ${BACKGROUND.perUser} background responses of this user are running; wait until one has ended.`,
+        { param: 'background', retryAfter: 5 },
+      );
     await tx
       .insertInto('background_responses')
       .values({ ...row, response_id: response.id, state: 'converting', next_check_at: leaseEnd })
@@ -30,13 +35,6 @@ export function insertRun(
     await services.store.insert(tx, { ...response, userId, keyId });
   });
 }
-
-const tooManyOfUser = () =>
-  fail(
-    'rate_limit_exceeded',
-    `background: ${BACKGROUND.perUser} background responses of this user are running; wait until one has ended.`,
-    { param: 'background', retryAfter: 5 },
-  );
 
 export interface RunEnd {
   readonly content: StoringContent;
@@ -77,11 +75,12 @@ export const requestCancel = (db: Db, id: string, userId: string) =>
   sql`update background_responses set cancelled_at = coalesce(cancelled_at, now())
       where response_id = ${id} and user_id = ${userId} and state = 'converting'`.execute(db);
 
-export async function hasEnded(db: Db, id: string, userId: string): Promise<boolean> {
+/** Whether a process of ours makes the response, or its provider. */
+export async function isOpen(db: Db, id: string, userId: string, state: 'converting' | 'running'): Promise<boolean> {
   const { rows } = await sql`
     select from background_responses where response_id = ${id} and user_id = ${userId}
-    and state = 'converting'`.execute(db);
-  return rows.length === 0;
+    and state = ${state}`.execute(db);
+  return rows.length > 0;
 }
 
 const BATCH = 20;

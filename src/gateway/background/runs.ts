@@ -9,7 +9,7 @@ import { responseNotFound } from '../stored/store.ts';
 import { isRunning, type StoredContent, textOfContent } from '../stored/turn-text.ts';
 import { copyEvents } from './reader.ts';
 import { Run } from './run.ts';
-import { findStopped, hasEnded, insertRun, renewLeases, requestCancel } from './run-rows.ts';
+import { findStopped, insertRun, isOpen, renewLeases, requestCancel } from './run-rows.ts';
 import type { BackgroundServices } from './settle.ts';
 
 type Snapshot = StoredContent['response'];
@@ -58,7 +58,12 @@ export class BackgroundRuns implements BackgroundRunner {
     const snapshot = firstSnapshot(context, omittedTools);
     const content = { input, response: snapshot };
     const bytes = textOfContent(content).length + (previous?.bytes ?? 0);
-    if (bytes > BACKGROUND.inputBytes) throw tooLarge();
+    if (bytes > BACKGROUND.inputBytes)
+      throw failAt(
+        'request_too_large',
+        'input',
+        `with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
+      );
     const held = { call, caller, billing: services.billing, facts, inputTokens: context.inputTokens() };
     const memory = call.openReservation();
     try {
@@ -85,8 +90,7 @@ export class BackgroundRuns implements BackgroundRunner {
     call.response.writeHead(200, { ...idHeaders(call), ...headers, ...STREAM_HEADERS });
     const copied = await copyEvents(call, streams, events, after);
     if (copied.isComplete || copied.isClosed()) return;
-    const isOver = () => hasEnded(this.#services.db, id, userId);
-    await this.#until(async () => copied.isClosed() || (await isOver()), BACKGROUND.readMs);
+    await this.#until(async () => copied.isClosed() || (await this.#hasEnded(id, userId)), BACKGROUND.readMs);
     const content = await this.#services.store.content(id, userId);
     const rest = content && !isRunning(content) ? eventsAfter(content, copied.last) : [];
     copied.stream.end(rest.map((event) => sse(JSON.stringify(event), event.type)).join(''));
@@ -101,12 +105,15 @@ export class BackgroundRuns implements BackgroundRunner {
       return content;
     };
     const content = await find();
-    if (content.response.background !== true) throw notCancellable();
+    if (content.response.background !== true)
+      throw fail('invalid_request', 'Only background responses can be cancelled; this response is complete.', {
+        param: 'response_id',
+      });
     if (!isRunning(content)) return content.response;
     await requestCancel(db, id, userId);
     const run = this.#runs.get(id);
     if (run?.userId === userId) run.cancel();
-    await this.#until(() => hasEnded(db, id, userId), BACKGROUND.cancelWaitMs);
+    await this.#until(() => this.#hasEnded(id, userId), BACKGROUND.cancelWaitMs);
     return (await find()).response;
   }
 
@@ -119,6 +126,10 @@ export class BackgroundRuns implements BackgroundRunner {
     this.#isStopped = true;
     for (const run of this.#runs.values()) run.interrupt();
     await this.#until(() => this.#runs.size === 0, FINISH_LIMIT_MS);
+  }
+
+  async #hasEnded(id: string, userId: string): Promise<boolean> {
+    return !(await isOpen(this.#services.db, id, userId, 'converting'));
   }
 
   #check({ operation, request, caller }: BackgroundStart['context']): void {
@@ -175,9 +186,8 @@ export class BackgroundRuns implements BackgroundRunner {
     while (!(await isTrue())) {
       const left = withinMs - (clock.elapsed() - begunAt);
       if (left <= 0) return;
-      await new Promise<void>(
-        (resolve) => void clock.after(Math.min(left, pollMs(clock.elapsed() - begunAt)), resolve),
-      );
+      const waitMs = Math.min(left, pollMs(clock.elapsed() - begunAt));
+      await new Promise<void>((resolve) => void clock.after(waitMs, resolve));
     }
   }
 }
@@ -193,15 +203,3 @@ function firstSnapshot({ pair, replyContext }: BackgroundStart['context'], omitt
 }
 
 const notPossible = (why: string) => failAt('unsupported_parameter', 'background', why);
-
-const tooLarge = () =>
-  failAt(
-    'request_too_large',
-    'input',
-    `with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
-  );
-
-const notCancellable = () =>
-  fail('invalid_request', 'Only background responses can be cancelled; this response is complete.', {
-    param: 'response_id',
-  });

@@ -81,17 +81,14 @@ export async function settleRow(
   { usage: reported, replyModel }: BackgroundCharge,
 ): Promise<void> {
   const used = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
-  const multipliers = [
-    catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED,
-    await userMultiplier(tx, row.user_id),
-  ];
+  const { held, userPpm } = await termsOf(tx, row);
+  const multipliers = [catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED, userPpm ?? UNCHANGED];
   const call = { ...(await modelsOf(tx, row, catalog())), multipliers };
   const account = catalog().account(row.account_id, row.group_id);
   const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
   const { nanos: cost } = ledger.costOf(usage, rates, multipliers, ratesOf);
   // As in `Admission.settle`: an estimate never exceeds the hold.
-  const held = usage.estimated ? await heldFor(tx, row.reference) : undefined;
-  const nanos = held !== undefined && cost > held ? held : cost;
+  const nanos = usage.estimated && held !== null && cost > held ? held : cost;
   const { settled, excess } = await ledger.settle(tx, row.reference, {
     nanos,
     reason: `background response ${row.response_id ?? row.request_id}`,
@@ -126,11 +123,6 @@ const operationOf = (row: BackgroundRow, catalog: Catalog) =>
     ? 'interactions.create'
     : 'responses.create';
 
-async function heldFor(tx: Tx, reference: string): Promise<bigint | undefined> {
-  const hold = await tx.selectFrom('holds').select('nanos').where('reference', '=', reference).executeTakeFirst();
-  return hold?.nanos;
-}
-
 function usageOf(response: Json): HubUsage | undefined {
   const usage = usageOfResponse(response);
   return usage?.estimated || usage?.invalid !== undefined ? undefined : usage;
@@ -147,9 +139,16 @@ export function estimated(row: BackgroundRow, response: Json, reported?: HubUsag
 /** A factor of 1 in parts per million. */
 const UNCHANGED = 1_000_000n;
 
-async function userMultiplier(tx: Tx, userId: string): Promise<bigint> {
-  const user = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', userId).executeTakeFirst();
-  return user?.multiplier_ppm ?? UNCHANGED;
+interface Terms {
+  readonly held: bigint | null;
+  readonly userPpm: bigint | null;
+}
+
+async function termsOf(tx: Tx, { reference, user_id: userId }: BackgroundRow): Promise<Terms> {
+  const { rows } = await sql<Terms>`
+    select (select nanos from holds where reference = ${reference}) as held,
+      (select multiplier_ppm from users where id = ${userId}) as "userPpm"`.execute(tx);
+  return rows[0] ?? { held: null, userPpm: null };
 }
 
 /** The models of the request, with the prices that it was admitted at. Names upstream are those of today. */

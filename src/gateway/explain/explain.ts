@@ -60,15 +60,8 @@ export async function explainCall(services: ExplainServices, asked: ExplainedCal
   const explained = await new Explanation(services, { ...asked, caller, dialect, endpoint, wallet }).run();
   return {
     ...{ object: 'explanation', currency: 'USD', key: key.id, user: key.userId, group: caller.group.id },
-    ...{
-      groups: key.groups,
-      model,
-      dialect,
-      endpoint,
-      minimal_body: asked.body === undefined,
-      available,
-      ...explained,
-    },
+    ...{ groups: key.groups, model, dialect, endpoint, minimal_body: asked.body === undefined, available },
+    ...explained,
   };
 }
 
@@ -132,19 +125,14 @@ class Explanation {
   #call(): Call {
     const { clock } = this.#services;
     const { key, endpoint, model } = this.#asked;
+    const startedAt = clock.now();
+    const operation = this.#operation;
     const path = endpoint.slice(endpoint.indexOf(' ') + 1);
     const request = { method: 'POST', url: path, version: '1.1', address: '', headers: {}, rawHeaders: [] } as const;
-    const { errorFormat } = rules.inferenceRow(this.#operation);
+    const { errorFormat } = rules.inferenceRow(operation);
     const call = new Call({
-      ...{
-        id: core.newRequestId(clock.now()),
-        operation: this.#operation,
-        errorFormat,
-        path,
-        query: '',
-        params: { model },
-      },
-      ...{ address: '', startedAt: clock.now(), clock, response: new RunSink(() => {}) },
+      ...{ id: core.newRequestId(startedAt), operation, errorFormat, path, query: '', params: { model } },
+      ...{ address: '', startedAt, clock, response: new RunSink(() => {}) },
       request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     });
     call.owner = key.id;
@@ -171,11 +159,10 @@ class Explanation {
       if (!group || group.style === 'video' || !catalog.resolve(groupId, name))
         this.#leaveOut('no_line', groupId, { line: name });
       else if (!isPlanned) this.#leaveOut('bound_elsewhere', groupId, { line: name });
-      else
-        this.#noteGroup(
-          { ...caller, group: { ...group, style: group.style }, fallback: { line: text, model } },
-          leftOut,
-        );
+      else {
+        const inGroup = { ...group, style: group.style };
+        this.#noteGroup({ ...caller, group: inGroup, fallback: { line: text, model } }, leftOut);
+      }
     }
   }
 
@@ -288,12 +275,8 @@ class Explanation {
         tell({ kind: 'over', error: error instanceof WayUnavailable ? error : new WayUnavailable(error) });
       } else if (step.kind === 'enter') tell({ kind: 'opened', accounts: one.accounts, operation });
       else if (step.kind === 'attempt' && request) {
-        const found = pool.find(
-          step.accounts,
-          { accountId: request.accountId },
-          this.#useOf(request.facts),
-          onlyReady(progress),
-        );
+        const use = this.#useOf(request.facts);
+        const found = pool.find(step.accounts, { accountId: request.accountId }, use, onlyReady(progress));
         one.busy = undefined;
         if (!('reason' in found)) return one;
         tell({ kind: 'no account', none: found });

@@ -46,9 +46,15 @@ export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns): 
   if (previousId === undefined && itemIds.length === 0) return { body, input: added, added, previousId };
   const turns = earlier.map(contentOfText);
   const last = turns.at(-1);
-  if (last && isRunning(last)) throw stillRunning();
+  if (last && isRunning(last))
+    throw failAt('invalid_request', 'previous_response_id', 'the response is still running; wait until it has ended.');
   const input = [...turns.flatMap(itemsOfTurn), ...added];
-  if (input.length > REQUEST_LIMITS.turns) throw tooManyItems();
+  if (input.length > REQUEST_LIMITS.turns)
+    throw failAt(
+      'invalid_request',
+      'input',
+      `with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
+    );
   const { previous_response_id: _, ...rest } = body;
   return { body: { ...rest, input }, input, added, previousId };
 }
@@ -80,13 +86,3 @@ function referenceOf(item: unknown): string | undefined {
 
 export const itemNotFound = (id: string) =>
   fail('invalid_request', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
-
-const stillRunning = () =>
-  failAt('invalid_request', 'previous_response_id', 'the response is still running; wait until it has ended.');
-
-const tooManyItems = () =>
-  failAt(
-    'invalid_request',
-    'input',
-    `with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
-  );

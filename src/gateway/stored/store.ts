@@ -53,17 +53,15 @@ export class ResponseStore {
   /** Without effect where a limit is reached; `limitOf` tells so before the call is made. */
   save(response: StoredResponse): void {
     const entry = cachedOf(response);
-    if (chainOf(entry).bytes > STORED.conversationBytes || this.#isFull(entry)) return;
+    const { userId, keyId } = entry;
+    const key = keyId === undefined ? undefined : { userId, keyId };
+    if (chainOf(entry).bytes > STORED.conversationBytes || (key && this.#room.reached(key) !== undefined)) return;
     this.#cache.put(entry);
     if (this.#options.days === 0 || this.#queueBytes + entry.bytes > QUEUE_BYTES) return;
-    if (entry.keyId !== undefined) this.#room.add({ userId: entry.userId, keyId: entry.keyId }, entry.bytes);
+    if (key) this.#room.add(key, entry.bytes);
     this.#queue.push(entry);
     this.#queueBytes += entry.bytes;
     this.#cancel ??= this.#options.clock.after(FLUSH_MS, () => void this.flush());
-  }
-
-  #isFull({ userId, keyId }: CachedResponse): boolean {
-    return keyId !== undefined && this.#room.reached({ userId, keyId }) !== undefined;
   }
 
   /** Which limit of the key or its user is reached, in words; undefined while there is room for further content. */
@@ -105,14 +103,10 @@ export class ResponseStore {
     return kept && storedHeadOf(kept);
   }
 
-  /** The JSON text of what the response adds to its conversation. */
-  async text(id: string, userId: string): Promise<string | undefined> {
-    const head = await this.find(id, userId);
-    return head?.isHere ? (await this.texts([id], userId))[0] : undefined;
-  }
-
+  /** What the response adds to its conversation. */
   async content(id: string, userId: string): Promise<StoredContent | undefined> {
-    const text = await this.text(id, userId);
+    const head = await this.find(id, userId);
+    const [text] = head?.isHere ? await this.texts([id], userId) : [];
     return text === undefined ? undefined : contentOfText(text);
   }
 
@@ -193,7 +187,12 @@ export class ResponseStore {
     );
     for (const { id, item_ids, bytes } of await this.#rowsWith([...missing], userId))
       if (bytes > 0 && take(item_ids)) held.push({ id, bytes });
-    if (held.reduce((sum, { bytes }) => sum + bytes, 0) > STORED.referencedBytes) throw tooMuchContent();
+    if (held.reduce((sum, { bytes }) => sum + bytes, 0) > STORED.referencedBytes)
+      throw failAt(
+        'invalid_request',
+        'input',
+        `the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; send fewer of them, or the items themselves.`,
+      );
     return held;
   }
 
@@ -365,13 +364,6 @@ interface ItemRow {
 /** The size of the content; of an older row that of its sealed text. 0 without content. */
 const sizeOf = (column: 'bytes' | 'chain_bytes') =>
   sql<number>`case when sealed is null then 0 else coalesce(nullif(${sql.ref(column)}, 0), octet_length(sealed)) end::float8`;
-
-const tooMuchContent = () =>
-  failAt(
-    'invalid_request',
-    'input',
-    `the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; send fewer of them, or the items themselves.`,
-  );
 
 export const previousNotFound = (id: string) =>
   fail('previous_response_not_found', `Previous response with id '${id.slice(0, 100)}' not found.`, {
