@@ -2,9 +2,6 @@
 import * as core from '../core/index.ts';
 import * as rules from '../rules/index.ts';
 
-/** Larger bodies go to a thread, unless they are light: the worst of this size takes 30 ms, a usual one of 64 kB 1 ms, the way to a thread half of that. */
-export const LARGE_BODY_BYTES = 128 * 1024;
-
 /** The values of the body count into the steps of the request. */
 export type ScanOptions = ScanLimits &
   (

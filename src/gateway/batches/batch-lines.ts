@@ -11,7 +11,7 @@ import {
 } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { BATCH_REFUSED, BATCHES, JSON_LIMITS, REQUEST_LIMITS } from '../../rules/index.ts';
-import { asJson, LARGE_BODY_BYTES } from '../request-scan.ts';
+import { asJson } from '../request-scan.ts';
 
 export interface BatchLine {
   readonly customId: string;
@@ -42,7 +42,6 @@ interface LinesInput {
 export const batchLinesJob: ThreadJob<LinesInput, BatchLines> = {
   module: import.meta.url,
   name: 'batchLinesJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: ({ bytes, url }, steps) => (url === undefined ? listedLines(bytes, steps) : linesOfFile(bytes, url, steps)),
 };
 

@@ -3,7 +3,6 @@ import { estimateTokens, StepBudget, valueOfJson } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Dialect, MEDIA_TOKENS, words } from '../../rules/index.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { estimateMedia, tokensOfDocument } from './media-tokens.ts';
 import type { InputBounds } from './request-bounds.ts';
 
@@ -208,6 +207,5 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, n) =>
 export const estimateJob: ThreadJob<{ readonly bytes: Buffer; readonly dialect: Dialect }, number> = {
   module: import.meta.url,
   name: 'estimateJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: ({ bytes, dialect }, steps) => estimateBytes(dialect, bytes, steps),
 };

@@ -2,7 +2,7 @@
 import { elementsAt, failAt, measureMembers, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { CONVERSATION_ID, REQUEST_JSON_LIMITS } from '../../rules/index.ts';
-import { asJson, LARGE_BODY_BYTES } from '../request-scan.ts';
+import { asJson } from '../request-scan.ts';
 
 const PREFIX = Buffer.from(CONVERSATION_ID.prefix);
 
@@ -30,7 +30,6 @@ const OPEN_ARRAY = 0x5b;
 export const namedConversationJob: ThreadJob<{ readonly bytes: Buffer }, NamedConversation | undefined> = {
   module: import.meta.url,
   name: 'namedConversationJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: ({ bytes }, steps) =>
     asJson(() => {
       const { members, values } = measureMembers(bytes, WATCHED, REQUEST_JSON_LIMITS);

@@ -1,14 +1,15 @@
 /** The converted path: request and reply pass through the hub. What is dropped is named; what cannot be converted is rejected first. */
+
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { parseJson } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
+import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
 import { wayError } from '../client-error.ts';
 import type { Way } from '../plan.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { Tries } from '../try-ways.ts';
 import type { ConvertedServices } from './context.ts';
 import { ConvertedCall } from './converted-call.ts';

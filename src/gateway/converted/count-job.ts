@@ -3,14 +3,13 @@ import { type PackedJson, valueAt } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { Dialect, InferenceOperation } from '../../rules/index.ts';
-import { asJson, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, scanRequest } from '../request-scan.ts';
 import { requestOfText, textOfRequest } from './json-body.ts';
 
 /** The earlier response that a body names, as it names it. */
 export const previousIdJob: ThreadJob<{ readonly bytes: Buffer; readonly operation: InferenceOperation }, unknown> = {
   module: import.meta.url,
   name: 'previousIdJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run({ bytes, operation }, steps) {
     const members = scanRequest(bytes, PREVIOUS, { operation, steps });
     return asJson(() => valueAt(bytes, members.get('previous_response_id')));
@@ -35,7 +34,6 @@ export const encodeCountJob: ThreadJob<
 > = {
   module: import.meta.url,
   name: 'encodeCountJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run({ request, to, target }) {
     const { body, headers } = dialects.codecOf(to).upstream.encodeRequest(request, target);
     const counted = COUNTED[to === 'generate' ? 'generate' : 'messages'](target.model, body);

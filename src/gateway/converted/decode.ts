@@ -6,7 +6,7 @@ import { type Dialect, type InferenceOperation, inferenceRow } from '../../rules
 import { boundsOfRequest } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { estimateRequest } from '../billing/request-tokens.ts';
-import { ifLight, LARGE_BODY_BYTES, unknownIn } from '../request-scan.ts';
+import { ifLight, unknownIn } from '../request-scan.ts';
 import { userMessages } from '../stored/input-items.ts';
 import * as turns from '../stored/references.ts';
 import { parseBody, requestOfText, textOfRequest } from './json-body.ts';
@@ -53,7 +53,6 @@ type DecodeReply = Unexpanded | (Omit<Exclude<Decoded, Unexpanded>, 'request'> &
 export const decodeJob: ThreadJob<DecodeInput, Decoded, DecodeInput, DecodeReply> = {
   module: import.meta.url,
   name: 'decodeJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: decode,
   runLight: (input, steps) =>
     input.stored === undefined && !input.counts

@@ -4,7 +4,6 @@ import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
 import { withoutMembers } from '../rejected-options/lessons.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import type { EncodedFor } from './context.ts';
 import { requestOfText, textOfRequest } from './json-body.ts';
 import { sizeOfItems } from './reply-error.ts';
@@ -22,7 +21,6 @@ type EncodeMessage = Omit<EncodeInput, 'request'> & { readonly json: PackedJson 
 export const encodeJob: ThreadJob<EncodeInput, EncodedFor, EncodeMessage, EncodedReply> = {
   module: import.meta.url,
   name: 'encodeJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: encode,
   toMessage: ({ request, ...input }) => ({ ...input, json: textOfRequest(request) }),
   fromMessage: ({ json, ...input }) => ({ ...input, request: requestOfText(json) }),

@@ -2,13 +2,11 @@
 import { type PackedJson, packJson, unpackJson } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { IMAGE_FIELDS } from '../../rules/index.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { type JsonBody, parseBody } from './json-body.ts';
 
 export const imageFieldsJob: ThreadJob<{ readonly bytes: Buffer }, JsonBody, { readonly bytes: Buffer }, PackedJson> = {
   module: import.meta.url,
   name: 'imageFieldsJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: ({ bytes }, steps) => parseBody(bytes, steps),
   toReply: (body) => packJson(Object.fromEntries(Object.entries(body).map(withoutUnknown))),
   fromReply: (reply) => unpackJson(reply) as JsonBody,

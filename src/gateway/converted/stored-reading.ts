@@ -4,7 +4,6 @@ import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Call, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { WORKING_COPIES } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { type GatewayServices, jobOwner } from '../services.ts';
 import { eventsAfter } from '../stored/events.ts';
 import { fullInputItem } from '../stored/input-items.ts';
@@ -32,7 +31,6 @@ export interface StoredReading {
 export const readingJob: ThreadJob<ReadingInput, StoredReading> = {
   module: import.meta.url,
   name: 'readingJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run({ id, texts, form }) {
     const turns = texts.map(contentOfText);
     const last = turns.pop() ?? { input: [], response: {} };

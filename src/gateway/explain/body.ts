@@ -3,13 +3,12 @@ import { valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 import { withModel } from '../native/request.ts';
-import { asJson, LARGE_BODY_BYTES, MODEL_MEMBER, scanRequest } from '../request-scan.ts';
+import { asJson, MODEL_MEMBER, scanRequest } from '../request-scan.ts';
 
 /** Replaces the model of a body. Throws what the client of a call with this body would get. */
 export const modelJob: ThreadJob<{ readonly bytes: Buffer; readonly model: string }, Uint8Array> = {
   module: import.meta.url,
   name: 'modelJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run({ bytes, model }, steps) {
     const span = scanRequest(bytes, MODEL_MEMBER, { steps }).get('model');
     const named = asJson(() => valueAt(bytes, span));

@@ -15,7 +15,7 @@ import {
 } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { FILE_CARRIERS, FILE_ID, REQUEST_JSON_LIMITS } from '../../rules/index.ts';
-import { asJson, LARGE_BODY_BYTES } from '../request-scan.ts';
+import { asJson } from '../request-scan.ts';
 
 /** What a part becomes. */
 export interface PlacedFile {
@@ -42,7 +42,6 @@ export const mayNameFiles = (body: Buffer): boolean => body.includes(PREFIX);
 export const fileIdsJob: ThreadJob<{ readonly bytes: Buffer }, readonly string[]> = {
   module: import.meta.url,
   name: 'fileIdsJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: ({ bytes }, steps) => asJson(() => referencesIn(bytes, steps)).map(({ id }) => id),
 };
 

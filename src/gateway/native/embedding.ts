@@ -3,7 +3,7 @@ import { elementsAt, failAt, type Span, spanAt, spliceAll, valueAt } from '../..
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { inputBoundsOfBody } from '../billing/request-bounds.ts';
-import { asJson, findingsFor, LARGE_BODY_BYTES, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, scanRequest } from '../request-scan.ts';
 import { findGoogleIds, type ProviderIds } from './provider-ids.ts';
 import type { ScanInput } from './scan.ts';
 
@@ -21,7 +21,6 @@ interface NamedModel {
 export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, EmbeddingScan> = {
   module: import.meta.url,
   name: 'embeddingJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run({ operation, bytes: body }, steps) {
     const findings = findingsFor(operation, 'generate', steps);
     const members = scanRequest(body, WANTED, { operation, findings });

@@ -1,14 +1,16 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
+
 import type { Model } from '../../catalog/index.ts';
 import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
+import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
 import { type Dialect, inferenceRow, JSON_LIMITS, type RequestReader } from '../../rules/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { estimateBytes, estimateJob, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { NamedObjects } from '../plan.ts';
-import { asJson, LARGE_BODY_BYTES } from '../request-scan.ts';
+import { asJson } from '../request-scan.ts';
 import { bodyClassOf, jobOwner } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
 import type { StoredHead } from '../stored/response-cache.ts';

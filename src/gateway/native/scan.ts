@@ -8,7 +8,7 @@ import { boundsOfBody, STORED_MEMBERS } from '../billing/body-bounds.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { LIFTING_MEMBERS } from '../billing/output-bounds.ts';
 import { TOOL_MEMBERS } from '../billing/tool-bounds.ts';
-import { asJson, findingsFor, ifLight, LARGE_BODY_BYTES, mayHoldOwn, scanRequest } from '../request-scan.ts';
+import { asJson, findingsFor, ifLight, mayHoldOwn, scanRequest } from '../request-scan.ts';
 import { GOOGLE_MARKERS } from './google-objects.ts';
 import { USAGE_OPTION } from './hidden-usage.ts';
 import { cutMembers, namedModels, type PlacedModel } from './named-models.ts';
@@ -49,7 +49,6 @@ export interface NativeScan {
 export const scanJob: ThreadJob<ScanInput, NativeScan> = {
   module: import.meta.url,
   name: 'scanJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: scanNative,
   runLight: (input, steps) => ifLight(input.bytes, steps, (light) => scanNative({ ...input, isLight: true }, light)),
   memoryOf: ({ cut }) => (cut && cut.buffer instanceof ArrayBuffer ? [cut.buffer] : []),

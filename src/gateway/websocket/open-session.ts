@@ -1,9 +1,10 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
+
 import { ApiError, type Clock, errorFields, type MaybePromise, newRequestId } from '../../core/index.ts';
+import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import { type BodyReservation, Call, type WebSocketConnection } from '../../platform/web/index.ts';
 import { ENDPOINTS } from '../../rules/index.ts';
 import { type Caller, callersOf } from '../caller.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { frameJob, type ReadFrame, readFrame } from './frames.ts';
 import { HttpTurns } from './http-turns.ts';
 import { RelayedTurns } from './relayed-turns.ts';

@@ -1,6 +1,8 @@
 /** Turns of a WebSocket over one WebSocket of the provider (G 4.7). Only the model's alias and the credential change; what it cannot take uses HTTP. */
+
 import type { Account, Model } from '../../catalog/index.ts';
 import { splice } from '../../core/index.ts';
+import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import type { AttemptFault } from '../../providers/pool/index.ts';
 import { credentialHeaders, locateUpstream } from '../../providers/upstream/index.ts';
@@ -14,7 +16,6 @@ import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
 import { bodyAfter, type NativeScan, scanJob } from '../native/scan.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { jobOwner } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
 import { previousNotFound } from '../stored/store.ts';

@@ -1,7 +1,6 @@
 /** A turn of a WebSocket as the body of a request, with the items before it, in a thread where it is large. */
 import { parseJson } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import { LARGE_BODY_BYTES } from '../request-scan.ts';
 import { inputItems } from '../stored/references.ts';
 import { bodyOf, type JsonFrame } from './frames.ts';
 
@@ -20,7 +19,6 @@ type TurnMessage = Omit<TurnInput, 'create' | 'text'> & { readonly bytes: Buffer
 export const turnJob: ThreadJob<TurnInput, TurnBody, TurnMessage> = {
   module: import.meta.url,
   name: 'turnJob',
-  inlineBytes: LARGE_BODY_BYTES,
   movesBytes: true,
   run({ create: { generate: _, input, ...request }, earlier, base }) {
     const added = jsonList(inputItems(input));

@@ -1,13 +1,16 @@
 import type { StepBudget } from '../../core/index.ts';
 
+/** Larger bodies go to a thread, unless they are light: the worst of this size takes 30 ms, a usual one of 64 kB 1 ms, the way to a thread half of that. */
+export const LARGE_BODY_BYTES = 128 * 1024;
+
 /** Work on one body that can be done in another thread: a pure function of plain data, in a module that the thread can load. */
 export interface ThreadJob<Input, Output, Message = Input, Reply = Output> {
   /** `import.meta.url` of the module that exports the job. */
   readonly module: string;
   /** The name under which it does. */
   readonly name: string;
-  /** Input up to this size takes less than 10 ms to 30 ms, and is worked on at once. */
-  readonly inlineBytes: number;
+  /** Input up to this size takes less than 10 ms to 30 ms, and is worked on at once. By default that of a body. */
+  readonly inlineBytes?: number;
   /** Throws `ApiError` for what the client did wrong. Anything else is a bug. `steps`: of the whole request. */
   run(input: Input, steps: StepBudget): Output;
   /** The same at once for larger input that has little in it, such as long texts; undefined when a thread has to do it. */

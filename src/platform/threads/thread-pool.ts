@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { type Clock, fail, type MaybePromise, StepBudget, Unavailable } from '../../core/index.ts';
 import { THREADS } from '../../rules/index.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { JobMessage, JobReport, JobResult, ThreadJob } from './job.ts';
+import { type JobMessage, type JobReport, type JobResult, LARGE_BODY_BYTES, type ThreadJob } from './job.ts';
 
 export interface Threads {
   /** Without a promise when the input is small. */
@@ -68,7 +68,7 @@ export class ThreadPool implements Threads {
     input: I,
     { key, bytes, steps = new StepBudget() }: JobOwner,
   ): MaybePromise<O> {
-    if (bytes <= job.inlineBytes) return job.run(input, steps);
+    if (bytes <= (job.inlineBytes ?? LARGE_BODY_BYTES)) return job.run(input, steps);
     const light = job.runLight?.(input, steps);
     if (light !== undefined) return light;
     if (this.#isClosed) throw fail('shutting_down');

@@ -4,7 +4,7 @@ import type { StreamedBody } from '../../../platform/http/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
 import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
 import { type ImageValues, imageValues, invalid } from '../../images/fields.ts';
-import { asJson, findingsFor, LARGE_BODY_BYTES, MODEL_MEMBER, scanRequest } from '../../request-scan.ts';
+import { asJson, findingsFor, MODEL_MEMBER, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { bodyAfter } from '../scan.ts';
 import { memberCut } from '../strip-opaque.ts';
@@ -26,7 +26,6 @@ interface ImageScan extends Omit<ImageBody, 'bodyFor'> {
 export const imageJob: ThreadJob<{ readonly bytes: Buffer; readonly operation: InferenceOperation }, ImageScan> = {
   module: import.meta.url,
   name: 'imageJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run: ({ bytes, operation }, steps) => scanImage(bytes, operation, steps),
   memoryOf: ({ cut }) => (cut ? [cut.buffer] : []),
 };
