@@ -1,7 +1,14 @@
 /** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
 import type { Account, Group } from '../catalog/index.ts';
 import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../providers/upstream/index.ts';
-import { FALLBACK, type Style, TIMEOUTS, type UpstreamDialect } from '../rules/index.ts';
+import {
+  FALLBACK,
+  type InferenceOperation,
+  inferenceRow,
+  type Style,
+  TIMEOUTS,
+  type UpstreamDialect,
+} from '../rules/index.ts';
 
 export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | 'timeouts'> {
   /** Of the provider's own API; that of the account's server follows from its base URL or its cloud. */
@@ -56,6 +63,12 @@ export const encodedHeaders = (headers: Readonly<Record<string, string>>): strin
   ...['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'dragoman'],
   ...Object.entries(headers).flat(),
 ];
+
+export function timeoutsFor(operation: InferenceOperation, isStream: boolean): UpstreamRequest['timeouts'] {
+  const { timeouts } = inferenceRow(operation);
+  if (timeouts === 'image' || timeouts === 'count') return TIMEOUTS[timeouts];
+  return isStream ? TIMEOUTS.stream : TIMEOUTS.unary;
+}
 
 /** Another line can take the call, so that a silent provider is not awaited as long. */
 export const shortened = (timeouts: UpstreamRequest['timeouts']): UpstreamRequest['timeouts'] => {

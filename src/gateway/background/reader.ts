@@ -32,14 +32,9 @@ export async function copyEvents(
     isClosed = true;
     wake();
   });
-  const copied = (last: number, isComplete: boolean): Copied => ({
-    stream,
-    last,
-    isComplete,
-    isClosed: () => isClosed,
-  });
+  const copied = (last: number, isComplete: boolean) => ({ stream, last, isComplete, isClosed: () => isClosed });
   if (!events) return copied(after, false);
-  const leave = events.read({ onMore: () => wake() });
+  const leave = events.read(() => wake());
   let next = after + 1;
   try {
     while (!isClosed) {
@@ -64,13 +59,9 @@ export async function copyEvents(
 
 const typeOf = (event: string): string | undefined => /^\{"type":"([\w.]+)"/.exec(event)?.[1];
 
-interface Reader {
-  onMore(): void;
-}
-
 export class EventLog {
   readonly #limit: number;
-  readonly #readers = new Set<Reader>();
+  readonly #readers = new Set<() => void>();
   #events: string[] = [];
   #first = 0;
   #bytes = 0;
@@ -93,19 +84,17 @@ export class EventLog {
   add(event: string): void {
     this.#events.push(event);
     this.#bytes += event.length;
-    // The newest one stays, however large it is: it ends the stream.
-    let removed = 0;
-    for (; this.#bytes > this.#limit && removed < this.#events.length - 1; removed += 1)
-      this.#bytes -= this.#events[removed]?.length ?? 0;
-    if (removed > 0) {
-      // A quarter more than necessary, so that not every event moves all others.
-      const target = this.#limit * 0.75;
-      for (; this.#bytes > target && removed < this.#events.length - 1; removed += 1)
-        this.#bytes -= this.#events[removed]?.length ?? 0;
-      this.#events = this.#events.slice(removed);
-      this.#first += removed;
-    }
+    if (this.#bytes > this.#limit) this.#shrink();
     this.#notify();
+  }
+
+  /** By a quarter more than necessary, so that not every event moves all others. The newest one stays, however large it is: it ends the stream. */
+  #shrink(): void {
+    let removed = 0;
+    for (; this.#bytes > this.#limit * 0.75 && removed < this.#events.length - 1; removed += 1)
+      this.#bytes -= this.#events[removed]?.length ?? 0;
+    this.#events = this.#events.slice(removed);
+    this.#first += removed;
   }
 
   close(): void {
@@ -113,12 +102,13 @@ export class EventLog {
     this.#notify();
   }
 
-  read(reader: Reader): () => void {
-    this.#readers.add(reader);
-    return () => void this.#readers.delete(reader);
+  /** Calls `onMore` after each change, until the returned function is called. */
+  read(onMore: () => void): () => void {
+    this.#readers.add(onMore);
+    return () => void this.#readers.delete(onMore);
   }
 
   #notify(): void {
-    for (const reader of this.#readers) reader.onMore();
+    for (const onMore of this.#readers) onMore();
   }
 }

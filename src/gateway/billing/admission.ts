@@ -9,14 +9,19 @@ import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
-import { maxOfAll, type PricedModel, pricedUsage, type ReplySource, type ServingAccount } from './other-models.ts';
+import {
+  maxOfAll,
+  type Priced,
+  type PricedModel,
+  pricedUsage,
+  type ReplySource,
+  type ServingAccount,
+} from './other-models.ts';
 
-export interface Quote {
+export interface Quote extends Priced {
   readonly maxCost: core.Nanos;
-  readonly rates: ledger.Rates;
   readonly tier: ChosenTier | undefined;
   readonly multipliers: readonly bigint[];
-  readonly priceId: bigint | null;
   readonly others: readonly PricedModel[];
 }
 
@@ -99,8 +104,6 @@ const factsFor = ({ maxOutput, otherOutput = 0, ...facts }: CallFacts, model: Mo
   maxOutput: maxOutput && Math.max(maxOutput, otherOutput),
 });
 
-const larger = (a: core.Nanos, b: core.Nanos): core.Nanos => (a > b ? a : b);
-
 /** An operator may prefer a clear refusal to a large reservation. */
 function rejectUnknown({ unknownMembers }: Caller['group'], { unknown, dropped }: CallFacts): void {
   const path = unknown ?? dropped;
@@ -120,9 +123,15 @@ export function quoteCall(
   ratesOf: (price: PriceRow) => ledger.Rates = ({ rates }) => ledger.parseRates(rates),
 ): Quote {
   rejectUnknown(group, facts);
-  const priceOf = (model: Model, param: string): Pick<PricedModel, 'rates' | 'priceId'> => {
+  const priceOf = (model: Model, param: string): Priced => {
     const price = priceAt(model.line, now);
-    if (!price && !model.line.isFree) throw modelNotPriced(model, param);
+    // No price, or only an announced one. Serving it would give it away.
+    if (!price && !model.line.isFree)
+      throw core.failAt(
+        'model_not_priced',
+        param,
+        `"${model.name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`,
+      );
     return { rates: price ? ratesOf(price) : {}, priceId: price?.id ?? null };
   };
   const { rates, priceId } = priceOf(facts.model, 'model');
@@ -132,18 +141,15 @@ export function quoteCall(
   const ofTier = (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates;
   // What is not known may choose a tier too.
   const reachable = facts.unknown === undefined ? [ofTier] : [ofTier, ...(rates.tiers?.values() ?? [])];
-  const maxCost = reachable.reduce((most, one) => larger(most, ledger.maxCostOf(counts, one, multipliers)), 0n);
+  const costs = reachable.map((one) => ledger.maxCostOf(counts, one, multipliers));
+  const maxCost = costs.reduce((most, cost) => (cost > most ? cost : most));
   const others = (facts.others ?? []).map((one) => ({ ...one, ...priceOf(one.model, one.path) }));
-  const costs = others.map((one) => ({
+  const otherCosts = others.map((one) => ({
     path: one.path,
     nanos: ledger.maxCostOf(requestFacts(group, factsFor(facts, one.model)), one.rates, multipliers),
   }));
-  return { maxCost: maxOfAll(maxCost, costs), rates, tier, multipliers, priceId, others };
+  return { maxCost: maxOfAll(maxCost, otherCosts), rates, tier, multipliers, priceId, others };
 }
-
-/** The model has no price, or only an announced one. Serving it would give it away. */
-const modelNotPriced = ({ name }: Model, param: string): core.ApiError =>
-  core.failAt('model_not_priced', param, `"${name.slice(0, 100)}" has no price yet; ask the operator of this gateway.`);
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
 function chosenTier({ tiers = [], model, isBatch }: CallFacts, rates: ledger.Rates): ChosenTier | undefined {

@@ -8,10 +8,13 @@ import { modelName } from './usage.ts';
 export type ModelNames = Pick<Model, 'name' | 'upstream'>;
 export type ServingAccount = Pick<Account, 'id' | 'models'>;
 
-export interface PricedModel extends Omit<OtherModel, 'model'> {
-  readonly model: ModelNames;
+export interface Priced {
   readonly rates: Rates;
   readonly priceId: bigint | null;
+}
+
+export interface PricedModel extends Omit<OtherModel, 'model'>, Priced {
+  readonly model: ModelNames;
 }
 
 const isChoice = ({ path }: { readonly path: string }): boolean => /^(?:fallback_)?models\b/.test(path);
@@ -22,7 +25,7 @@ export function maxOfAll(own: Nanos, others: readonly { readonly path: string; r
   return others.filter((one) => !isChoice(one)).reduce((sum, { nanos }) => sum + nanos, served);
 }
 
-interface PricedCallModels extends Pick<PricedModel, 'rates' | 'priceId'> {
+interface PricedCallModels extends Priced {
   readonly model: ModelNames;
   readonly multipliers: readonly bigint[];
   readonly others: readonly PricedModel[];
@@ -37,7 +40,7 @@ interface NamedSource extends ReplySource {
   readonly replyModel: string | undefined;
 }
 
-interface PricedUsage extends Pick<PricedModel, 'rates' | 'priceId'> {
+interface PricedUsage extends Priced {
   readonly usage: MeteredUsage;
   readonly ratesOf: (price: string) => Rates | undefined;
 }
@@ -72,22 +75,15 @@ function modelOfRow(
 }
 
 /** The choice that the reply names. Where it names none of them, the dearest one is charged: which one served is not known. */
-function servedBy(
-  usage: MeteredUsage,
-  call: PricedCallModels,
-  { account, replyModel }: NamedSource,
-): Pick<PricedModel, 'rates' | 'priceId'> {
+function servedBy(usage: MeteredUsage, call: PricedCallModels, { account, replyModel }: NamedSource): Priced {
   const choices = call.others.filter(isChoice);
-  const own = { rates: call.rates, priceId: call.priceId };
+  const own: Priced = { rates: call.rates, priceId: call.priceId };
   if (choices.length === 0) return own;
   const named = replyModel === undefined ? undefined : bestMatch(replyModel, call.model, choices, account);
   if (named) return named;
   if (replyModel !== undefined && lengthOfMatch(replyModel, call.model, account) > 0) return own;
-  const costIn = ({ rates }: Pick<PricedModel, 'rates'>): Nanos => costOf(usage, rates, call.multipliers).nanos;
-  return choices.reduce<Pick<PricedModel, 'rates' | 'priceId'>>(
-    (most, one) => (costIn(one) > costIn(most) ? one : most),
-    own,
-  );
+  const costIn = ({ rates }: Priced): Nanos => costOf(usage, rates, call.multipliers).nanos;
+  return choices.reduce((most, one) => (costIn(one) > costIn(most) ? one : most), own);
 }
 
 /** The model whose name fits best; undefined where that is the one of the request. */
@@ -97,12 +93,11 @@ function bestMatch(
   others: readonly PricedModel[],
   account: ServingAccount | undefined,
 ): PricedModel | undefined {
-  let [best, length]: [PricedModel | undefined, number] = [undefined, lengthOfMatch(name, own, account)];
-  for (const one of others) {
-    const found = lengthOfMatch(name, one.model, account);
-    if (found > length) [best, length] = [one, found];
-  }
-  return best;
+  const lengthOf = (one?: PricedModel): number => lengthOfMatch(name, one?.model ?? own, account);
+  return others.reduce<PricedModel | undefined>(
+    (best, one) => (lengthOf(one) > lengthOf(best) ? one : best),
+    undefined,
+  );
 }
 
 /** Of the longest name of the model that the reported name is, or begins with: providers add a date or a variant. */

@@ -23,7 +23,7 @@ export interface Conversion {
   readonly from: rules.Dialect;
   readonly way: Way & { readonly model: Model };
   readonly read: HubRead;
-  readonly tries?: Tries | undefined;
+  readonly tries: Tries;
 }
 
 export async function convertCall(services: ConvertedServices, call: Call, conversion: Conversion): Promise<void> {

@@ -30,7 +30,13 @@ export async function convertImages(
   const bytes = await readJsonBody(services, call, operation);
   const body = await services.threads.run(imageFieldsJob, { bytes }, jobOwner(call, caller, bytes.length));
   const model = modelFor(services, caller, body.model);
-  if (!isConvertedImageModel(caller, model)) throw notSupported(call, caller, model, operation);
+  const { group } = caller;
+  if (!isConvertedImageModel(caller, model))
+    throw fail(
+      'endpoint_not_supported',
+      `${inferenceRow(operation).method} ${call.path} is not available for the model "${model.name}" of the ${group.style}-style group "${group.id}".`,
+      { param: 'model' },
+    );
   const { size, prompt, promptBytes } = checkImageFields(body, capabilitiesFor(caller.group.style, model));
   const pair = pairOf({ client: 'images', upstream: to });
   const request = pair.client.decodeRequest(body, { ...call.request, model: model.name });
@@ -38,7 +44,7 @@ export async function convertImages(
   call.trace.client = 'images';
   call.trace.target = to;
   const inputTokens = (): number => estimateText(prompt);
-  const images = { size, inputTokens };
+  const images = { size };
   const admission = await services.billing.admit(call, caller, {
     operation,
     model,
@@ -65,10 +71,3 @@ function modelFor({ catalog, clock }: ConvertedServices, caller: Caller, name: u
   if (given !== undefined) return resolveModel(catalog(), caller, given);
   throw failAt('invalid_request', 'model', 'the field is required; GET /v1/models lists the models of this key.');
 }
-
-const notSupported = (call: Call, { group }: Caller, model: Model, operation: InferenceOperation) =>
-  fail(
-    'endpoint_not_supported',
-    `${inferenceRow(operation).method} ${call.path} is not available for the model "${model.name}" of the ${group.style}-style group "${group.id}".`,
-    { param: 'model' },
-  );

@@ -64,7 +64,7 @@ export class ConvertedCall implements RoundHost {
 
   usageOf({ reported, items, output, isFinished }: MeteredRound): dialects.HubUsage {
     const { images, inputTokens: input } = this.context;
-    const drawn = (): number => (images ? estimateImages(images, items).output : 0);
+    const drawn = (): number => (images ? estimateImages(images, items) : 0);
     return chargedUsage(reported, { input, output: images ? drawn : output }, isFinished);
   }
 

@@ -17,15 +17,15 @@ export const previousIdJob: ThreadJob<{ readonly bytes: Buffer; readonly operati
 };
 const PREVIOUS: ReadonlySet<string> = new Set(['previous_response_id']);
 
-export interface CountEncoding {
+interface CountEncoding {
   readonly request: dialects.HubRequest;
   readonly to: Dialect;
   readonly target: dialects.UpstreamTarget;
 }
-export type EncodedCount = {
+interface EncodedCount {
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: Uint8Array<ArrayBuffer>;
-};
+}
 
 export const encodeCountJob: ThreadJob<
   CountEncoding,

@@ -1,10 +1,9 @@
 /** Token counts (G 4.3, G 4.6.3), by the provider or estimated; never charged. A converted count takes no account slot, and gives up rather than wait. */
-import { type Account, capabilitiesFor, type Model } from '../../catalog/index.ts';
+import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { ApiError, bufferOf } from '../../core/index.ts';
-import type { UpstreamTarget } from '../../dialects/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
-import { fetchJson, type UpstreamRequest } from '../../providers/upstream/index.ts';
-import { type CountedDialect, type Dialect, type InferenceOperation, type Style, TIMEOUTS } from '../../rules/index.ts';
+import { fetchJson } from '../../providers/upstream/index.ts';
+import { type CountedDialect, type Dialect, type InferenceOperation, TIMEOUTS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { type FileServices, readRequestBody } from '../files/request-body.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
@@ -28,13 +27,6 @@ const RESPONSE: Readonly<Record<CountedDialect, (count: number) => object>> = {
 export interface Count {
   readonly operation: InferenceOperation;
   readonly from: CountedDialect;
-  readonly to: Dialect;
-}
-
-interface CountedCall {
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly model: Model;
   readonly to: Dialect;
 }
 
@@ -79,7 +71,7 @@ export class TokenCounter {
     const read = await decodeWhole(this.#services, call, caller, decoding);
     if ('held' in read) throw read.held.notFound;
     const model = resolveModel(this.#services.catalog(), caller, call.params.model ?? read.count?.model);
-    const counted = from === to ? undefined : await this.#askProvider(read, { call, caller, model, to });
+    const counted = from === to ? undefined : await this.#askProvider(call, caller, read, { model, to });
     call.addLogFields({ model: model.name, estimated: counted === undefined });
     sendJson(
       call,
@@ -91,10 +83,12 @@ export class TokenCounter {
 
   /** Returns the provider's count; undefined when no account can count or the provider fails to. */
   async #askProvider(
+    call: Call,
+    caller: Caller,
     { request: sent, size }: HubRead,
-    { call, caller, model, to }: CountedCall,
+    { model, to }: { readonly model: Model; readonly to: Dialect },
   ): Promise<number | undefined> {
-    const { catalog, upstream, mediaFetcher, pool } = this.#services;
+    const { catalog, upstream, mediaFetcher, pool, threads, rejectedOptions } = this.#services;
     const { group } = caller;
     const account = catalog()
       .accounts(group.id)
@@ -105,20 +99,25 @@ export class TokenCounter {
       const request = capabilitiesFor(group.style, model).urlMedia
         ? sent
         : await inlineMedia(sent, mediaFetcher, () => call.reserveMemory());
-      const encoding = { request, to, target: this.#targetOf(group.style, account, model, to) };
-      const encoded = await this.#services.threads.run(jobs.encodeCountJob, encoding, jobOwner(call, caller, size));
-      const result = await fetchJson(upstream, countRequest(group.style, account, encoding, encoded));
+      const name = upstreamName(model, account);
+      const known = capabilitiesFor(group.style, { ...model, upstream: name }, { account, dialect: to });
+      const capabilities = { ...known, ...rejectedOptions.lessonsFor(account, name).overrides };
+      const encoding = { request, to, target: { model: name, capabilities } };
+      const { headers, bytes } = await threads.run(jobs.encodeCountJob, encoding, jobOwner(call, caller, size));
+      const counting = upstreamRequest(group.style, account, {
+        method: 'POST',
+        path:
+          to === 'generate' ? `/v1beta/models/${encodeURIComponent(name)}:countTokens` : '/v1/messages/count_tokens',
+        model: name,
+        headers: encodedHeaders(headers),
+        body: bufferOf(bytes),
+        timeouts: TIMEOUTS.count,
+      });
+      const result = await fetchJson(upstream, counting);
       return result?.status === 200 ? countIn(result.body) : undefined;
     } finally {
       this.#inFlight -= 1;
     }
-  }
-
-  #targetOf(style: Style, account: Account, model: Model, to: Dialect): UpstreamTarget {
-    const name = upstreamName(model, account);
-    const { overrides } = this.#services.rejectedOptions.lessonsFor(account, name);
-    const capabilities = capabilitiesFor(style, { ...model, upstream: name }, { account, dialect: to });
-    return { model: name, capabilities: { ...capabilities, ...overrides } };
   }
 }
 
@@ -126,20 +125,4 @@ function countIn(body: unknown): number | undefined {
   const { input_tokens: messages, totalTokens } = (body ?? {}) as { input_tokens?: unknown; totalTokens?: unknown };
   const count = messages ?? totalTokens;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : undefined;
-}
-
-function countRequest(
-  style: Style,
-  account: Account,
-  { to, target: { model } }: jobs.CountEncoding,
-  { headers, bytes }: jobs.EncodedCount,
-): UpstreamRequest {
-  return upstreamRequest(style, account, {
-    method: 'POST',
-    path: to === 'generate' ? `/v1beta/models/${encodeURIComponent(model)}:countTokens` : '/v1/messages/count_tokens',
-    model,
-    headers: encodedHeaders(headers),
-    body: bufferOf(bytes),
-    timeouts: TIMEOUTS.count,
-  });
 }

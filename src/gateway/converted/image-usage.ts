@@ -2,11 +2,9 @@
 import { type HubItem, type HubUsage, picturesIn, sizeOfPicture } from '../../dialects/index.ts';
 import { TOKENS_PER_CONVERTED_IMAGE } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
-import type { InputEstimate } from '../billing/request-tokens.ts';
 
 export interface ConvertedImages {
   readonly size: string;
-  readonly inputTokens: InputEstimate;
 }
 
 /** The provider knows no qualities, so a requested one does not change the price. */
@@ -27,7 +25,5 @@ export const withImageTokens = (usage: HubUsage): HubUsage =>
     ? { ...usage, outputImage: Math.max(0, usage.output - (usage.reasoning ?? 0)) }
     : usage;
 
-export function estimateImages(requested: ConvertedImages, items: readonly HubItem[]): HubUsage {
-  const output = madeImages(requested, items).count * TOKENS_PER_CONVERTED_IMAGE.usual;
-  return { input: requested.inputTokens(), cacheRead: 0, cacheWrite: 0, output, outputImage: output, estimated: true };
-}
+export const estimateImages = (requested: ConvertedImages, items: readonly HubItem[]): number =>
+  madeImages(requested, items).count * TOKENS_PER_CONVERTED_IMAGE.usual;

@@ -37,20 +37,26 @@ export async function inlineMedia(
       'invalid_request',
       `The request names more than ${MAX_PARTS} media URLs; send fewer, or inline them.`,
     );
-  const total = new MediaTotal(reserve(), () => rejection('invalid_request', TOO_LARGE_TOGETHER));
+  const memory = reserve();
+  let total = 0;
+  let refused: ApiError | undefined;
+  // After the first rejection nothing more is downloaded.
+  const admit = (bytes: number): boolean => {
+    total += bytes;
+    if (total > MAX_TOTAL_BYTES) refused ??= rejection('invalid_request', TOO_LARGE_TOGETHER);
+    if (!refused) refused = refusalOf(() => memory.add(bytes * MEMORY_PER_BYTE));
+    return refused === undefined;
+  };
   const fetched = new Map(
     await Promise.all(
       [...uses].map(async ([url, count]): Promise<[string, MediaSource]> => {
         const result = await fetcher.fetch(url, {
           maxBytes: MAX_BYTES,
           timeoutMs: TIMEOUT_MS,
-          admit: (bytes) => total.admit(bytes * count),
+          admit: (bytes) => admit(bytes * count),
         });
         if (result.ok) return [url, { kind: 'base64', mime: result.mime, data: result.bytes.toString('base64') }];
-        throw (
-          total.rejection ??
-          rejection('invalid_value', `The media at ${shownUrl(url)} cannot be used: ${result.message}`)
-        );
+        throw refused ?? rejection('invalid_value', `The media at ${shownUrl(url)} cannot be used: ${result.message}`);
       }),
     ),
   );
@@ -66,33 +72,13 @@ function usesByUrl(request: HubRequest): Map<string, number> {
   return uses;
 }
 
-/** The media of one request while they are downloaded. After the first rejection nothing more is admitted. */
-class MediaTotal {
-  readonly #memory: Pick<BodyReservation, 'add'>;
-  readonly #tooLarge: () => ApiError;
-  #bytes = 0;
-  rejection: ApiError | undefined;
-
-  constructor(memory: Pick<BodyReservation, 'add'>, tooLarge: () => ApiError) {
-    this.#memory = memory;
-    this.#tooLarge = tooLarge;
-  }
-
-  admit(bytes: number): boolean {
-    if (this.rejection) return false;
-    this.#bytes += bytes;
-    if (this.#bytes > MAX_TOTAL_BYTES) this.rejection = this.#tooLarge();
-    else this.#reserve(bytes * MEMORY_PER_BYTE);
-    return this.rejection === undefined;
-  }
-
-  #reserve(bytes: number): void {
-    try {
-      this.#memory.add(bytes);
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.rejection = error;
-    }
+function refusalOf(reserve: () => void): ApiError | undefined {
+  try {
+    reserve();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
   }
 }
 

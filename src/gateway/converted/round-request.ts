@@ -3,7 +3,7 @@ import { type Account, capabilitiesFor } from '../../catalog/index.ts';
 import { fail, type MaybePromise, whenReady } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
-import { inferenceRow, styleOf, TIMEOUTS } from '../../rules/index.ts';
+import { inferenceRow, styleOf } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { wayError } from '../client-error.ts';
 import { upstreamName } from '../models/resolve.ts';
@@ -11,7 +11,7 @@ import { type Lessons, mergeLessons, NO_LESSONS } from '../rejected-options/less
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import { jobOwner } from '../services.ts';
 import type { UpstreamCall } from '../upstream-call.ts';
-import { encodedHeaders, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
+import { encodedHeaders, timeoutsFor, UPSTREAM_PATHS, upstreamRequest } from '../upstream-request.ts';
 import type { CallContext, EncodedFor } from './context.ts';
 import { type EncodeInput, encodeJob } from './encode.ts';
 import { conversionHeaders } from './headers.ts';
@@ -128,7 +128,6 @@ export class RoundRequest {
 
   #requestOf(account: Account, sent: EncodedFor): UpstreamRequest {
     const { pair, call, caller, operation, request } = this.#context;
-    const { sends, timeouts } = inferenceRow(operation);
     const style = styleOf(pair.upstream.dialect, caller.group.style);
     this.#sent.set(account.id, sent);
     const { encoded, model, body } = sent;
@@ -144,8 +143,8 @@ export class RoundRequest {
       model,
       headers: encodedHeaders(encoded.headers),
       body,
-      timeouts: timeouts === 'image' ? TIMEOUTS.image : this.hub.stream ? TIMEOUTS.stream : TIMEOUTS.unary,
-      sends,
+      timeouts: timeoutsFor(operation, this.hub.stream),
+      sends: inferenceRow(operation).sends,
     });
   }
 }

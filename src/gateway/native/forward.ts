@@ -1,11 +1,11 @@
 /** The native path: bytes pass both ways. Only credentials, hop-by-hop headers and the model's alias change; chat streams ask for usage. */
 import { type Account, redact, type Secrets } from '../../catalog/index.ts';
-import { type ApiError, fail, isJsonType, type MaybePromise, whenReady } from '../../core/index.ts';
+import { fail, isJsonType, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Affinity } from '../../providers/pool/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
-import { CANNOT_COUNT_STATUSES, type InferenceOperation, inferenceRow, TIMEOUTS } from '../../rules/index.ts';
+import { CANNOT_COUNT_STATUSES, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import { runAttempts } from '../attempts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
@@ -18,7 +18,7 @@ import type { Lessons } from '../rejected-options/lessons.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { Tries } from '../try-ways.ts';
 import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
-import { upstreamRequest } from '../upstream-request.ts';
+import { timeoutsFor, upstreamRequest } from '../upstream-request.ts';
 import { acceptableBetas, BETA_HEADER, betaMembers, betasOf, withBetas } from './bedrock-betas.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
@@ -32,7 +32,7 @@ export interface Forwarding {
   readonly operation: InferenceOperation;
   readonly way: Way & { readonly isNative: true };
   readonly request: NativeRequest;
-  readonly tries?: Tries | undefined;
+  readonly tries: Tries;
 }
 
 export async function forward(
@@ -62,8 +62,7 @@ export async function forward(
       ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
       : undefined;
   // After the last line of another group, the error of the own group is left.
-  const isAnythingLeft =
-    accounts.length > 1 || (tries && hasFallback(tries.progress)) === true || caller.fallback !== undefined;
+  const isAnythingLeft = accounts.length > 1 || hasFallback(tries.progress) || caller.fallback !== undefined;
   const canFailOver = isAnythingLeft && !background && !images;
   const native = new NativeCall({
     ...way,
@@ -89,7 +88,7 @@ type CallContext = NativeResponseContext &
   Forwarding['way'] & {
     readonly services: NativeServices;
     readonly request: NativeRequest;
-    readonly tries: Tries | undefined;
+    readonly tries: Tries;
   };
 
 class NativeCall implements UpstreamCall {
@@ -99,7 +98,7 @@ class NativeCall implements UpstreamCall {
   readonly sends: 'again' | 'once';
   readonly use: AccountUse;
   readonly model: Secrets['model'];
-  readonly tries: Tries | undefined;
+  readonly tries: Tries;
   readonly #context: CallContext;
   response: NativeResponse | undefined;
   /** The newest attempt carries an option that the gateway added. */
@@ -112,22 +111,21 @@ class NativeCall implements UpstreamCall {
   #rest: MaybePromise<NativeRequest> | undefined;
 
   constructor(context: CallContext) {
+    const { call, services, request, operation, model } = context;
     this.#context = context;
-    this.#request = context.request;
+    this.#request = request;
     this.accounts = context.accounts;
     this.tries = context.tries;
     // A background response that was lost would be made, and paid for, a second time.
-    this.sends = context.background ? 'once' : inferenceRow(context.operation).sends;
-    const { boundTo, request: read } = context;
-    this.affinity = { accountId: boundTo, ...affinityOf(sessionInHeaders(context.call) ?? read.session) };
+    this.sends = context.background ? 'once' : inferenceRow(operation).sends;
+    this.affinity = { accountId: context.boundTo, ...affinityOf(sessionInHeaders(call) ?? request.session) };
     this.userId = context.caller.key.userId;
-    const { call, services, request } = context;
+    this.model = model;
+    this.use = { model: model?.upstream, operation: inferenceRow(operation).timeouts };
     const { log, rejectedOptions } = services;
     const hasBetas = this.accounts.some((account) => betasOf(call.header(BETA_HEADER), account));
     const isChanged = request.hidesUsage || hasBetas;
     this.#retry = isChanged ? new OptionRetry({ call, log, rejectedOptions, sends: this.sends }) : undefined;
-    this.model = context.model;
-    this.use = { model: context.model?.upstream, operation: inferenceRow(context.operation).timeouts };
   }
 
   /** Once. Other accounts get the rest too: what one provider did not issue, the next did not either. */
@@ -155,7 +153,7 @@ class NativeCall implements UpstreamCall {
     const name = this.#nameFor(account);
     call.trace.upstreamModel = model && name;
     const lessons = this.#retry?.lessonsFor(account, name);
-    this.#asksForUsage = request.hidesUsage === true && lessons !== undefined && !isUsageRemoved(lessons);
+    this.#asksForUsage = request.hidesUsage === true && lessons?.removed.includes(USAGE_OPTION) === false;
     return upstreamRequest(style, account, {
       method,
       path: request.pathFor(name),
@@ -242,24 +240,15 @@ class NativeCall implements UpstreamCall {
   }
 }
 
-const isUsageRemoved = ({ removed }: Lessons): boolean => removed.includes(USAGE_OPTION);
-
-function timeoutsFor(operation: InferenceOperation, isStream: boolean): UpstreamRequest['timeouts'] {
-  const { timeouts } = inferenceRow(operation);
-  if (timeouts === 'image' || timeouts === 'count') return TIMEOUTS[timeouts];
-  return isStream ? TIMEOUTS.stream : TIMEOUTS.unary;
-}
-
 /** Sends the provider's own error body with our secrets removed: clients switch features off by its wording. */
 function sendRejection(call: Call, failure: UpstreamFailure, secrets: Secrets): void {
-  if (!isJsonType(failure.headers['content-type'])) throw nonJsonRejection(failure.status);
+  const { status } = failure;
+  // An HTML page of a proxy in between is unreadable for an SDK.
+  if (!isJsonType(failure.headers['content-type']))
+    throw fail('upstream_error', `The provider rejected the request with a non-JSON body (HTTP ${status}).`, {
+      status: status < 500 ? 400 : 502,
+    });
   const body = Buffer.from(redact(failure.body, secrets));
-  call.response.writeHead(failure.status, { ...responseHeaders(call, failure.headers), 'content-length': body.length });
+  call.response.writeHead(status, { ...responseHeaders(call, failure.headers), 'content-length': body.length });
   call.response.end(body);
 }
-
-/** An HTML page of a proxy in between is unreadable for an SDK. */
-const nonJsonRejection = (status: number): ApiError =>
-  fail('upstream_error', `The provider rejected the request with a non-JSON body (HTTP ${status}).`, {
-    status: status < 500 ? 400 : 502,
-  });

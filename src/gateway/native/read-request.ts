@@ -168,11 +168,6 @@ const googleObjects =
     return ids?.objectsIn === undefined ? undefined : sharedObject(ids.objectsIn);
   };
 
-/** What `x-gateway-dropped` says of a request whose opaque values were left out. */
-const thoughtsDropped = (dialect: Dialect): Pick<NativeRequest, 'dropped'> => ({
-  dropped: [codecOf(dialect).client.fieldNames.thoughts],
-});
-
 /** The provider gets the version that has every method and field, whichever the client uses. */
 const nativePath = (call: Call, model: string, query: string): string =>
   `/v1beta/models/${encodeURIComponent(model)}${verbOf(call)}${query}`;
@@ -196,7 +191,8 @@ function scannedRequest(
         ? core.whenReady(scanOf(services, source, body, true), (rest) => {
             const bytes = bodyAfter(body, rest);
             const bodyFor: NativeRequest['bodyFor'] = (...change) => bytesFor(bytes, rest, change);
-            return { ...request, ...thoughtsDropped(dialect), named: rest.named, bodyFor };
+            const dropped = [codecOf(dialect).client.fieldNames.thoughts];
+            return { ...request, dropped, named: rest.named, bodyFor };
           })
         : undefined,
     bodyFor: (...change) => bytesFor(body, scan, change),

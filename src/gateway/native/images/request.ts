@@ -1,10 +1,10 @@
 /** Image requests (G 2, G 4.8), read, checked and admitted before anything is sent: generations in JSON; edits as forms, or in JSON as newer SDKs do. */
-import { type Catalog, capabilitiesFor } from '../../../catalog/index.ts';
+import { capabilitiesFor } from '../../../catalog/index.ts';
 import { failAt } from '../../../core/index.ts';
 import { mediaType } from '../../../platform/web/index.ts';
 import * as rules from '../../../rules/index.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
-import { type Caller, callersOf } from '../../caller.ts';
+import { callersOf } from '../../caller.ts';
 import { checkImageFields, isContractFormat } from '../../images/fields.ts';
 import { convertedImageModel, defaultImageModel } from '../../images/model.ts';
 import { chooseByModel } from '../../key-groups.ts';
@@ -22,7 +22,10 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
   // The first image model of the key stands for a missing name.
   const model = body.model ?? fallbackModel(source, services);
   const caller = chooseByModel(services.catalog(), source.caller, operation, model);
-  const settings = checkImageFields(body.values, acceptedImages({ ...source, caller }, services, model));
+  // Where the group has no such model, the request is rejected later; until then it is one of the contract.
+  const named = caller.fallback?.model ?? services.catalog().resolve(caller.group.id, model);
+  const accepted = named ? capabilitiesFor(caller.group.style, named) : rules.CONTRACT_IMAGES;
+  const settings = checkImageFields(body.values, accepted);
   const { format } = settings;
   // What a provider makes of another format has no bound; of a moving picture, the number of frames is one.
   const isOpen = format !== undefined && format !== 'gif' && !isContractFormat(format);
@@ -44,16 +47,6 @@ export async function readImageRequest(services: NativeReadServices, source: Nat
   };
 }
 
-/** Where the group has no such model, the request is rejected later; until then it is one of the contract. */
-function acceptedImages(
-  { caller }: NativeSource,
-  { catalog }: NativeReadServices,
-  name: string,
-): rules.ImageCapabilities {
-  const model = caller.fallback?.model ?? catalog().resolve(caller.group.id, name);
-  return model ? capabilitiesFor(caller.group.style, model) : rules.CONTRACT_IMAGES;
-}
-
 async function readImageBody(services: NativeReadServices, source: NativeSource): Promise<ImageBody> {
   const { call, operation } = source;
   if (operation === 'images.edit') {
@@ -69,20 +62,12 @@ async function readImageBody(services: NativeReadServices, source: NativeSource)
 
 /** Generations may omit the model; edits must name it (G 2). */
 function fallbackModel({ operation, caller }: NativeSource, { catalog, clock }: NativeReadServices): string {
-  const [first] = callersOf(catalog(), caller.key).flatMap(
-    (one) => imageModelOf(catalog(), one, { operation, now: clock.now() }) ?? [],
-  );
+  const [first] = callersOf(catalog(), caller.key).flatMap((one) => {
+    // In a group whose models draw inside a conversation, one whose requests are converted.
+    const isNative = rules.inferenceRow(operation).groups[one.group.style].kind === 'native';
+    return (isNative ? defaultImageModel : convertedImageModel)(catalog(), one, clock.now()) ?? [];
+  });
   if (operation === 'images.generate' && first !== undefined) return first;
   const advice = first === undefined ? 'GET /v1/models lists the models of this key' : `for example "${first}"`;
   throw failAt('invalid_request', 'model', `the field is required; ${advice}.`);
 }
-
-/** In a group whose models draw inside a conversation, one whose requests are converted. */
-const imageModelOf = (
-  catalog: Catalog,
-  caller: Caller,
-  { operation, now }: { readonly operation: rules.InferenceOperation; readonly now: number },
-): string | undefined =>
-  rules.inferenceRow(operation).groups[caller.group.style].kind === 'native'
-    ? defaultImageModel(catalog, caller, now)
-    : convertedImageModel(catalog, caller, now);
