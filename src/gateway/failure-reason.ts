@@ -1,8 +1,9 @@
 /** What is kept of a provider's error. For the log: names, and its words without what was sent. For operators: account errors. */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
-import { quoteNamesOnly, valueOfJson } from '../core/index.ts';
+import { quoteNamesOnly } from '../core/index.ts';
 import { type JsonObject, maybeObject, type UpstreamFailure } from '../dialects/index.ts';
 import type { UpstreamRequest } from '../providers/upstream/index.ts';
+import { errorBodyOf } from './rejected-options/refusal.ts';
 
 /** Codes and types are words; anything else may be text of the caller. */
 const NAME = /^[A-Za-z][\w.:-]{0,79}$/;
@@ -45,19 +46,14 @@ const ID_HEADERS = ['request-id', 'x-request-id', 'x-amzn-requestid', 'apim-requ
 
 /** The provider's id of the request: the one in the body, which a caller may have been sent, or that of a header. */
 export function providerRequestId({ headers, body }: UpstreamFailure): string | undefined {
-  const ids = [parsed(body).request_id, ...ID_HEADERS.map((name) => headers[name])];
+  const ids = [errorBodyOf(body)?.request_id, ...ID_HEADERS.map((name) => headers[name])];
   return ids.find((id): id is string => typeof id === 'string' && ID.test(id));
 }
 
 /** Error bodies are `{ error: { ... } }`, a list with one such object, or the object itself. */
 function errorIn(body: string): JsonObject {
-  const whole = parsed(body);
+  const whole = errorBodyOf(body) ?? {};
   return typeof whole.error === 'object' ? maybeObject(whole.error) : whole;
-}
-
-function parsed(body: string): JsonObject {
-  const value = valueOfJson(body);
-  return maybeObject(Array.isArray(value) ? value[0] : value);
 }
 
 export interface FailedAttempt {

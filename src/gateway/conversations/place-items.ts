@@ -67,7 +67,6 @@ interface PlacedItems {
 export const placeItemsJob: ThreadJob<PlacedItems, Uint8Array> = {
   module: import.meta.url,
   name: 'placeItemsJob',
-  inlineBytes: LARGE_BODY_BYTES,
   run({ bytes, named, earlier }, steps) {
     steps.take(earlier.length);
     const { conversation, input } = named;

@@ -162,14 +162,12 @@ export const isContractFormat = (format: string): boolean =>
 function nearest(values: readonly string[], suggestions: ChoiceRule['suggestions'], value: unknown): string {
   const word = String(value).trim().toLowerCase().slice(0, MAX_SHOWN);
   const meant = Object.hasOwn(suggestions, word) ? suggestions[word] : undefined;
-  const known = meant !== undefined && values.includes(meant) ? meant : undefined;
-  const common = (candidate: string): number => [...candidate].filter((letter) => word.includes(letter)).length;
-  return (
-    known ?? values.reduce((best, candidate) => (score(candidate) > score(best) ? candidate : best), values[0] ?? '')
-  );
-  function score(candidate: string): number {
-    return (word.startsWith(candidate) || candidate.startsWith(word) ? 1 : 0) + common(candidate) / candidate.length;
-  }
+  if (meant !== undefined && values.includes(meant)) return meant;
+  const score = (candidate: string): number => {
+    const common = [...candidate].filter((letter) => word.includes(letter)).length;
+    return (word.startsWith(candidate) || candidate.startsWith(word) ? 1 : 0) + common / candidate.length;
+  };
+  return values.reduce((best, candidate) => (score(candidate) > score(best) ? candidate : best), values[0] ?? '');
 }
 
 const MAX_SHOWN = 40;

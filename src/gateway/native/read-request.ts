@@ -13,7 +13,6 @@ import type { NamedObjects } from '../plan.ts';
 import { asJson } from '../request-scan.ts';
 import { bodyClassOf, jobOwner } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
-import type { StoredHead } from '../stored/response-cache.ts';
 import { responseNotFound } from '../stored/store.ts';
 import { embeddingBytes, embeddingJob } from './embedding.ts';
 import { isTunedModel } from './google-objects.ts';
@@ -276,7 +275,10 @@ interface Found {
 }
 
 /** The provider reads the stored turns too. Their size is that of the response before, which older rows do not have. */
-const storedBounds = (previous: StoredHead | undefined, named: string | undefined): Partial<BodyFacts> => ({
+export const storedBounds = (
+  previous: { readonly tokens?: number | undefined } | undefined,
+  named: string | undefined,
+): Partial<BodyFacts> => ({
   moreInput: previous?.tokens ?? 0,
   wholeContext: named ?? (previous && previous.tokens === undefined ? 'previous_response_id' : undefined),
 });

@@ -15,7 +15,7 @@ const MAX_FIELDS = 16;
 /** Undefined for an error that does not reject the request, and for the page of a proxy. */
 export function readRefusal({ status, body }: Pick<UpstreamFailure, 'status' | 'body'>): Refusal | undefined {
   if (!REJECTION_STATUSES.has(status)) return undefined;
-  const whole = parsed(body);
+  const whole = errorBodyOf(body);
   if (!whole) return /^\s*</.test(body) ? undefined : refusal(body, []);
   const error = isObject(whole.error) ? whole.error : whole;
   const violations = [
@@ -32,8 +32,8 @@ const refusal = (message: string, fields: readonly string[]): Refusal => ({
   fields: fields.slice(0, MAX_FIELDS),
 });
 
-/** Some providers put the error into a list. */
-function parsed(body: string): JsonObject | undefined {
+/** Undefined where it is no JSON object. Some providers put the error into a list. */
+export function errorBodyOf(body: string): JsonObject | undefined {
   const value = valueOfJson(body);
   const first: unknown = Array.isArray(value) ? value[0] : value;
   return isObject(first) ? first : undefined;

@@ -1,7 +1,7 @@
 /** Turns of a WebSocket over one WebSocket of the provider (G 4.7). Only the model's alias and the credential change; what it cannot take uses HTTP. */
 
 import type { Account, Model } from '../../catalog/index.ts';
-import { splice } from '../../core/index.ts';
+import { type MaybePromise, splice } from '../../core/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';
 import type { AttemptFault } from '../../providers/pool/index.ts';
@@ -15,6 +15,7 @@ import { chooseByModel } from '../key-groups.ts';
 import { resolveModel, upstreamName } from '../models/resolve.ts';
 import { canonicalPath, requestHeaders } from '../native/headers.ts';
 import { idsIn } from '../native/provider-ids.ts';
+import { storedBounds } from '../native/read-request.ts';
 import { bodyAfter, type NativeScan, scanJob } from '../native/scan.ts';
 import { jobOwner } from '../services.ts';
 import { ownedIds } from '../stored/owned-ids.ts';
@@ -93,7 +94,9 @@ export class RelayedTurns implements TurnRunner {
       if (this.#isClosed) return;
       if (session) return await this.#relay({ call, turn, model, admission, previous, body, scan }, session);
     } catch (error) {
-      if (!(error instanceof WayUnavailable) || !this.#goesOn(model, call, previousId)) throw error;
+      // The provider failed before it sent anything of the turn, and a line of another group can take it.
+      const goesOn = model.line.fallback.length > 0 && previousId === undefined && !call.isClientGone;
+      if (!(error instanceof WayUnavailable) || !goesOn) throw error;
     } finally {
       admission.release();
     }
@@ -110,22 +113,16 @@ export class RelayedTurns implements TurnRunner {
     return chosen.group.id === this.#caller.group.id;
   }
 
-  /** The provider failed before it sent anything of the turn, and a line of another group can take it. */
-  #goesOn({ line }: Model, call: Call, previousId: string | undefined): boolean {
-    return line.fallback.length > 0 && previousId === undefined && !call.isClientGone;
-  }
-
   #admit(
     call: Call,
     { model, previous, scan: { bounds, tiers } }: Pick<AdmittedTurn, 'model' | 'previous' | 'scan'>,
-  ): Admission | Promise<Admission> {
-    const isUnknown = previous !== undefined && previous.tokens === undefined;
+  ): MaybePromise<Admission> {
+    const stored = storedBounds(previous, bounds.wholeContext);
     return this.#services.billing.admit(call, this.#caller, {
       operation: TURN.operation,
       model,
       ...bounds,
-      moreInput: previous?.tokens,
-      wholeContext: bounds.wholeContext ?? (isUnknown ? 'previous_response_id' : undefined),
+      ...stored,
       tiers,
     });
   }

@@ -11,8 +11,17 @@ export const MAX_MODELS = 200;
 export const HOUR_MS = 3_600_000;
 export const hourOf = ({ at }: Pick<RequestEntry, 'at'>): number => Math.floor(at / HOUR_MS);
 
-/** Names in the order of the primary key of `request_hours`. */
-type Place = readonly [level: string, hour: number, group: string, account: string, model: string];
+/** Of the primary key of `request_hours`. */
+interface Place {
+  readonly level: string;
+  readonly hour: number;
+  readonly group_id: string;
+  readonly account_id: string;
+  readonly model: string;
+}
+type FaultPlace = Omit<Place, 'level'> & { readonly kind: string };
+const keyOf = ({ hour, group_id, account_id, model, ...rest }: Omit<Place, 'level'>): string =>
+  [hour, group_id, account_id, model, ...Object.values(rest)].join('\n');
 
 const COUNTS = words(
   'requests provider_errors own_errors caller_errors client_closed input_tokens cached_input_tokens output_tokens',
@@ -30,37 +39,33 @@ interface Sum {
   readonly times: Record<(typeof TIMES)[number], number[]>;
 }
 
-const levelsAbove = ([, hour, group, account, model]: Place): readonly Place[] => [
-  ['group', hour, group, '', ''],
-  ['account', hour, '', account, ''],
-  ['model', hour, '', '', model],
-  ['total', hour, '', '', ''],
-];
+function levelsAbove({ hour, group_id, account_id, model }: Place): readonly Place[] {
+  const total = { level: 'total', hour, group_id: '', account_id: '', model: '' };
+  const group = { ...total, level: 'group', group_id };
+  const account = { ...total, level: 'account', account_id };
+  return [group, account, { ...total, level: 'model', model }, total];
+}
 
 /** The sums of one batch. A call is added once; the higher levels are added up at the end. */
 export class HourSums {
   readonly #sums = new Map<string, Sum>();
-  readonly #faults = new Map<string, { readonly place: readonly (string | number)[]; count: number }>();
+  readonly #faults = new Map<string, FaultPlace & { attempts: number }>();
 
   add(entry: RequestEntry, cost: Nanos | undefined, model: string): void {
     const hour = hourOf(entry);
-    const { groupId: group } = entry;
-    const account = entry.trace.attempts.at(-1)?.accountId ?? '';
-    grow(sumAt(this.#sums, ['all', hour, group, account, model]), entry, cost);
-    for (const { accountId, groupId, outcome } of entry.trace.attempts)
-      if (isFault(outcome)) this.#addFault([hour, groupId ?? group, accountId, model, outcome]);
+    const { attempts } = entry.trace;
+    const account_id = attempts.at(-1)?.accountId ?? '';
+    grow(sumAt(this.#sums, { level: 'all', hour, group_id: entry.groupId, account_id, model }), entry, cost);
+    for (const { accountId, groupId = entry.groupId, outcome } of attempts)
+      if (isFault(outcome)) this.#addFault({ hour, group_id: groupId, account_id: accountId, model, kind: outcome });
   }
 
   /** Rows for `jsonb_to_recordset`. */
   get hours(): readonly object[] {
     const sums = new Map(this.#sums);
     for (const sum of this.#sums.values()) for (const place of levelsAbove(sum.place)) addSum(sumAt(sums, place), sum);
-    return [...sums.values()].map(({ place: [level, hour, group_id, account_id, model], counts, money, times }) => ({
-      level,
-      hour,
-      group_id,
-      account_id,
-      model,
+    return [...sums.values()].map(({ place, counts, money, times }) => ({
+      ...place,
       ...counts,
       ...Object.fromEntries(MONEY.map((name) => [name, money[name].toString()])),
       ...Object.fromEntries(TIMES.map((name) => [name, packHistogram(times[name])])),
@@ -68,27 +73,18 @@ export class HourSums {
   }
 
   get faults(): readonly object[] {
-    return [...this.#faults.values()].map(({ place: [hour, group_id, account_id, model, kind], count }) => ({
-      hour,
-      group_id,
-      account_id,
-      model,
-      kind,
-      attempts: count,
-    }));
+    return [...this.#faults.values()];
   }
 
-  #addFault(place: readonly (string | number)[]): void {
-    const key = place.join('\n');
-    const known = this.#faults.get(key) ?? { place, count: 0 };
-    known.count += 1;
-    this.#faults.set(key, known);
+  #addFault(place: FaultPlace): void {
+    const known = this.#faults.get(keyOf(place)) ?? { ...place, attempts: 0 };
+    known.attempts += 1;
+    this.#faults.set(keyOf(place), known);
   }
 }
 
 function sumAt(sums: Map<string, Sum>, place: Place): Sum {
-  const key = place.join('\n');
-  const known = sums.get(key);
+  const known = sums.get(keyOf(place));
   if (known) return known;
   const sum: Sum = {
     place,
@@ -96,7 +92,7 @@ function sumAt(sums: Map<string, Sum>, place: Place): Sum {
     money: { nanos: 0n, cost_nanos: 0n },
     times: { first_byte: [], total: [], added: [], failover: [] },
   };
-  sums.set(key, sum);
+  sums.set(keyOf(place), sum);
   return sum;
 }
 

@@ -1,5 +1,5 @@
 /** Delivery of notices, at least once: takes due deliveries, sends each, records the outcome. Logs ids, never a URL or a secret. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { WrongMasterKey } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { type Db, DUE_SOON, type OpenWork, type StoreServices } from '../../platform/db/index.ts';
@@ -112,7 +112,8 @@ async function takeDeliveries(db: Db): Promise<readonly TakenDelivery[]> {
 async function deliver(services: SenderServices, delivery: TakenDelivery): Promise<void> {
   const { db, clock, log } = services;
   const until = delivery.quiet ? quietUntil(delivery.quiet, clock.now()) : undefined;
-  if (until !== undefined) return postpone(db, delivery, until - clock.now());
+  // Waiting for the end of the quiet hours is no attempt.
+  if (until !== undefined) return change(db, delivery, sql`attempts = attempts - 1, ${nextIn(until - clock.now())}`);
   const { notice_id: id, content, created_at, attempts } = delivery;
   const result = await sendNotice(services, delivery, { id, at: created_at.getTime(), content });
   crashPoint('notice.sent');
@@ -121,31 +122,21 @@ async function deliver(services: SenderServices, delivery: TakenDelivery): Promi
     NOTICE_RULES,
   );
   const summary = outbound.summaryOf(result);
-  await mark(db, delivery, verdict, summary);
+  const finished = verdict.state === 'pending' ? null : sql`now()`;
+  const next = nextIn(verdict.state === 'pending' ? verdict.waitMs : 0);
+  const outcome = sql`state = ${verdict.state}, last_status = ${summary.status}, last_error = ${summary.error}`;
+  await change(db, delivery, sql`${outcome}, ${next}, finished_at = ${finished}`);
   const fields = { user: delivery.user_id, notice: id, destination: delivery.id, attempt: attempts, ...summary };
   if (verdict.state === 'delivered') log.info('notice.delivered', fields);
   else log.warn(verdict.state === 'dead' ? 'notice.dead' : 'notice.failed', fields);
 }
 
-/** Waiting for the end of the quiet hours is no attempt. */
-const postpone = async (db: Db, { user_id, notice_id, id, attempts }: TakenDelivery, waitMs: number): Promise<void> => {
-  await sql`
-    update notice_deliveries set attempts = attempts - 1, next_at = now() + ${waitMs} * interval '1 millisecond'
-    where user_id = ${user_id} and notice_id = ${notice_id} and destination_id = ${id} and attempts = ${attempts}
-      and finished_at is null`.execute(db);
-};
+const nextIn = (ms: number): RawBuilder<unknown> => sql`next_at = now() + ${ms} * interval '1 millisecond'`;
 
-const mark = async (
-  db: Db,
-  { user_id, notice_id, id, attempts }: TakenDelivery,
-  verdict: outbound.Verdict,
-  { status, error }: outbound.AttemptSummary,
-): Promise<void> => {
-  const waitMs = verdict.state === 'pending' ? verdict.waitMs : 0;
+async function change(db: Db, delivery: TakenDelivery, columns: RawBuilder<unknown>): Promise<void> {
+  const { user_id, notice_id, id, attempts } = delivery;
   await sql`
-    update notice_deliveries
-    set state = ${verdict.state}, last_status = ${status}, last_error = ${error},
-      next_at = now() + ${waitMs} * interval '1 millisecond', finished_at = ${verdict.state === 'pending' ? null : sql`now()`}
+    update notice_deliveries set ${columns}
     where user_id = ${user_id} and notice_id = ${notice_id} and destination_id = ${id} and attempts = ${attempts}
       and finished_at is null`.execute(db);
-};
+}
