@@ -211,15 +211,11 @@ class Scanner {
 
   elements(): Span[] {
     const found: Span[] = [];
-    this.#at += 1;
-    this.#space();
-    while (this.#peek() !== CLOSE_ARRAY) {
+    this.#enter(0);
+    for (let hasMore = !this.#isEmpty(CLOSE_ARRAY); hasMore; hasMore = this.#hasNext(CLOSE_ARRAY)) {
       const start = this.#at;
       this.#value();
       found.push({ start, end: this.#at });
-      this.#space();
-      if (this.#peek() === COMMA) this.#at += 1;
-      this.#space();
     }
     return found;
   }
@@ -244,11 +240,7 @@ class Scanner {
         if (found.has(key)) throw new JsonScanError(`The member "${key}" occurs twice.`, start);
         found.set(key, { start, end: this.#at });
       }
-      this.#space();
-      const next = this.#take();
-      if (next === CLOSE_OBJECT) return;
-      if (next !== COMMA) throw this.#unexpected(-1);
-      this.#space();
+      if (!this.#hasNext(CLOSE_OBJECT)) return;
     }
   }
 
@@ -469,16 +461,12 @@ class Scanner {
 
   /** Skips one value of any depth. Iterative, because a million brackets must not need a million stack frames. */
   #value(base = 0): void {
-    const { depth: maxDepth } = this.#limits;
     const closers: number[] = [];
     for (;;) {
       const byte = this.#peek();
       if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
-        if (base + closers.length + 1 >= maxDepth)
-          throw new JsonLimitError(`The body is nested deeper than ${maxDepth} levels.`, this.#at);
         const closer = byte === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
-        this.#at += 1;
-        this.#space();
+        this.#enter(base + closers.length);
         if (this.#peek() !== closer) {
           closers.push(closer);
           if (closer === CLOSE_OBJECT) {

@@ -1,4 +1,4 @@
-/** Entries of maps: made where they are first needed, and forgotten beyond a bound. */
+/** Entries of maps that are made where they are first needed. */
 
 interface Entries<K, V> {
   get(key: K): V | undefined;
@@ -12,11 +12,4 @@ export function entryOf<K, V extends object>(map: Entries<K, V>, key: K, make: (
   const made = make();
   map.set(key, made);
   return made;
-}
-
-/** Forgets the oldest key, where there are as many as `max`, so that another one may be added. */
-export function makeRoom<K>(keys: Map<K, unknown> | Set<K>, max: number): void {
-  if (keys.size < max) return;
-  const [oldest] = keys.keys();
-  keys.delete(oldest as K);
 }

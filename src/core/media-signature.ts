@@ -1,4 +1,5 @@
 /** Magic bytes of media types. A type is listed only when its files can be recognised by their first bytes. */
+import { mp3Frame } from './media-length/frames.ts';
 
 const SIGNATURES = {
   'image/png': (bytes: Buffer) => has(bytes, 0, '\x89PNG\r\n\x1a\n'),
@@ -25,16 +26,6 @@ export const isSignedMime = (mime: string): mime is SignedMime => Object.hasOwn(
 const has = (bytes: Buffer, at: number, signature: string): boolean =>
   bytes.toString('latin1', at, at + signature.length) === signature;
 
-/** Checks 11 sync bits, a known version, layer III, a known bit rate and sample rate. AAC and UTF-16 fail one of them. */
-function isMp3Frame(bytes: Buffer): boolean {
-  const [sync = 0, kind = 0, rate = 0] = bytes;
-  return (
-    sync === 0xff &&
-    (kind & 0xe0) === 0xe0 &&
-    (kind & 0x18) !== 0x08 &&
-    (kind & 0x06) === 0x02 &&
-    rate >> 4 !== 0 &&
-    rate >> 4 !== 15 &&
-    (rate & 0x0c) !== 0x0c
-  );
-}
+/** AAC and UTF-16 begin like a frame, but have no bit rate and sample rate there. */
+const isMp3Frame = (bytes: Buffer): boolean =>
+  mp3Frame({ size: bytes.length, at: (index) => bytes[index] ?? 0 }, 0) !== undefined;

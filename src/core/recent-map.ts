@@ -67,6 +67,11 @@ export class RecentMap<K, V> {
     }
   }
 
+  clear(): void {
+    this.#entries.clear();
+    this.#size = 0;
+  }
+
   delete(key: K): void {
     this.#size -= this.#entries.get(key)?.size ?? 0;
     this.#entries.delete(key);

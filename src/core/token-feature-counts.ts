@@ -1,48 +1,25 @@
 /** Counts of the token features of a text, in one pass of linear time. Contains no costs; see token-costs.ts. */
-import {
-  ACCENTED,
-  ARABIC,
-  COMBINING,
-  CYRILLIC,
-  DEVANAGARI,
-  DIGIT,
-  END,
-  GREEK,
-  HAN,
-  HANGUL,
-  KANA,
-  kindAt,
-  LINE_BREAK,
-  LOWER,
-  PUNCTUATION,
-  RARE_SCRIPT,
-  SPACE,
-  SURROGATE,
-  SYMBOL,
-  THAI,
-  UPPER,
-  WIDE_PUNCTUATION,
-} from './token-characters.ts';
+import * as kinds from './token-characters.ts';
 import { FEATURE_INDEX as INDEX, type TokenFeature } from './token-features.ts';
 import { ENGLISH, languageHint, NO_HINT } from './token-language.ts';
 
 const CHARACTER_FEATURES: readonly (readonly [kind: number, feature: TokenFeature])[] = [
-  [CYRILLIC, 'cyrillic'],
-  [GREEK, 'greek'],
-  [ARABIC, 'arabic'],
-  [DEVANAGARI, 'devanagari'],
-  [HAN, 'han'],
-  [KANA, 'kana'],
-  [HANGUL, 'hangul'],
-  [THAI, 'thai'],
-  [RARE_SCRIPT, 'rareScript'],
-  [WIDE_PUNCTUATION, 'widePunctuation'],
-  [COMBINING, 'combining'],
-  [SYMBOL, 'symbol'],
+  [kinds.CYRILLIC, 'cyrillic'],
+  [kinds.GREEK, 'greek'],
+  [kinds.ARABIC, 'arabic'],
+  [kinds.DEVANAGARI, 'devanagari'],
+  [kinds.HAN, 'han'],
+  [kinds.KANA, 'kana'],
+  [kinds.HANGUL, 'hangul'],
+  [kinds.THAI, 'thai'],
+  [kinds.RARE_SCRIPT, 'rareScript'],
+  [kinds.WIDE_PUNCTUATION, 'widePunctuation'],
+  [kinds.COMBINING, 'combining'],
+  [kinds.SYMBOL, 'symbol'],
 ];
 
 /** By kind, for the kinds that are counted by the character: the index of the feature. */
-const FEATURE_OF_KIND = new Uint8Array(END);
+const FEATURE_OF_KIND = new Uint8Array(kinds.END);
 for (const [kind, feature] of CHARACTER_FEATURES) FEATURE_OF_KIND[kind] = INDEX[feature];
 
 /** How far one hint moves the share of non-English words towards 0 or 1. About five hints in a row decide. */
@@ -61,7 +38,7 @@ class FeatureCounter {
   /** Index of the first character that is not counted yet. */
   #at = 0;
   /** Kind of the character before `#at`; any Latin letter is LOWER. */
-  #previous = LINE_BREAK;
+  #previous = kinds.LINE_BREAK;
   /** Share of non-English words around here, from 0 to 1. */
   #nonEnglish = 0;
   /** In the current run of letters and digits: the pieces that begin with a capital, and those of digits. */
@@ -76,25 +53,25 @@ class FeatureCounter {
   countAll(): void {
     const text = this.#text;
     while (this.#at < text.length) {
-      const kind = kindAt(text, this.#at);
+      const kind = kinds.kindAt(text, this.#at);
       switch (kind) {
-        case LOWER:
-        case UPPER:
-        case ACCENTED:
+        case kinds.LOWER:
+        case kinds.UPPER:
+        case kinds.ACCENTED:
           this.#countLetters(kind);
-          this.#previous = LOWER;
+          this.#previous = kinds.LOWER;
           continue;
-        case DIGIT:
+        case kinds.DIGIT:
           this.#countDigits();
           break;
-        case SPACE:
-        case LINE_BREAK:
+        case kinds.SPACE:
+        case kinds.LINE_BREAK:
           this.#countWhiteSpace();
           break;
-        case PUNCTUATION:
+        case kinds.PUNCTUATION:
           this.#countPunctuation();
           break;
-        case SURROGATE:
+        case kinds.SURROGATE:
           this.#countSurrogate();
           break;
         default:
@@ -107,23 +84,23 @@ class FeatureCounter {
   #countLetters(kind: number): void {
     const start = this.#at;
     this.#beginPiece();
-    if (kind === UPPER) this.#capitalPieces += 1;
-    if (kind === UPPER && kindAt(this.#text, start + 1) === UPPER) this.#countCapitals();
+    if (kind === kinds.UPPER) this.#capitalPieces += 1;
+    if (kind === kinds.UPPER && kinds.kindAt(this.#text, start + 1) === kinds.UPPER) this.#countCapitals();
     else this.#countWord();
     if (this.#capitalPieces > 2 && this.#digitPieces > 0) this.#add(INDEX.mixedLetter, this.#at - start);
   }
 
   #beginPiece(): void {
-    if (this.#previous === LOWER || this.#previous === DIGIT) return;
+    if (this.#previous === kinds.LOWER || this.#previous === kinds.DIGIT) return;
     this.#capitalPieces = 0;
     this.#digitPieces = 0;
   }
 
   #countCapitals(): void {
     const start = this.#at;
-    const end = this.#endOfRun(UPPER);
+    const end = this.#endOfRun(kinds.UPPER);
     // The last capital begins the next word, as in HTTPServer.
-    this.#at = kindAt(this.#text, end) === LOWER && end - start > 2 ? end - 1 : end;
+    this.#at = kinds.kindAt(this.#text, end) === kinds.LOWER && end - start > 2 ? end - 1 : end;
     this.#add(INDEX.capitals, 1);
     this.#addOver(INDEX.capitalsOver2, this.#at - start, 2);
   }
@@ -135,21 +112,21 @@ class FeatureCounter {
     let end = start;
     let accents = 0;
     let rareAccents = 0;
-    let kind = kindAt(text, start);
+    let kind = kinds.kindAt(text, start);
     do {
-      if (kind === ACCENTED) {
+      if (kind === kinds.ACCENTED) {
         if (text.charCodeAt(end) > 0xff) rareAccents += 1;
         else accents += 1;
       }
       end += 1;
-      kind = kindAt(text, end);
-    } while (kind === LOWER || kind === ACCENTED);
+      kind = kinds.kindAt(text, end);
+    } while (kind === kinds.LOWER || kind === kinds.ACCENTED);
     this.#at = end;
     if (accents + rareAccents > 0) {
       this.#add(INDEX.accent, accents);
       this.#add(INDEX.rareAccent, rareAccents);
       this.#moveLanguage(1);
-    } else if (this.#previous !== LOWER && this.#previous !== DIGIT) {
+    } else if (this.#previous !== kinds.LOWER && this.#previous !== kinds.DIGIT) {
       const hint = languageHint(text, start, end);
       if (hint !== NO_HINT) this.#moveLanguage(hint === ENGLISH ? 0 : 1);
     }
@@ -175,7 +152,7 @@ class FeatureCounter {
     this.#beginPiece();
     this.#digitPieces += 1;
     const start = this.#at;
-    this.#at = this.#endOfRun(DIGIT);
+    this.#at = this.#endOfRun(kinds.DIGIT);
     this.#add(INDEX.digitGroup, Math.ceil((this.#at - start) / 3));
   }
 
@@ -184,24 +161,24 @@ class FeatureCounter {
     const start = this.#at;
     let end = start;
     let lastLine = -1;
-    let kind = kindAt(text, start);
+    let kind = kinds.kindAt(text, start);
     do {
       end += 1;
-      if (kind === LINE_BREAK) lastLine = end;
-      kind = kindAt(text, end);
-    } while (kind === SPACE || kind === LINE_BREAK);
+      if (kind === kinds.LINE_BREAK) lastLine = end;
+      kind = kinds.kindAt(text, end);
+    } while (kind === kinds.SPACE || kind === kinds.LINE_BREAK);
     this.#at = end;
     if (lastLine >= 0) this.#addLineBreak(lastLine, end);
     else {
       if (end - start > 1 || text.charCodeAt(start) === TAB) this.#add(INDEX.gap, 1);
-      if (kind === DIGIT) this.#add(INDEX.spaceBeforeDigits, 1);
+      if (kind === kinds.DIGIT) this.#add(INDEX.spaceBeforeDigits, 1);
     }
     this.#addOver(INDEX.whiteSpaceOver16, end - start, 16);
   }
 
   /** Adds the line breaks of one run of white space as one, and the indentation of the line behind them. */
   #addLineBreak(lineStart: number, end: number): void {
-    const isAfterPunctuation = this.#previous === PUNCTUATION || this.#previous === WIDE_PUNCTUATION;
+    const isAfterPunctuation = this.#previous === kinds.PUNCTUATION || this.#previous === kinds.WIDE_PUNCTUATION;
     this.#add(isAfterPunctuation ? INDEX.lineBreakAfterPunctuation : INDEX.lineBreak, 1);
     // A single space joins the word behind it; a tab does not.
     const isIndented = end - lineStart > 1 || (end > lineStart && this.#text.charCodeAt(lineStart) === TAB);
@@ -213,14 +190,14 @@ class FeatureCounter {
     const start = this.#at;
     let end = start + 1;
     let repeated = 0;
-    let kind = kindAt(text, end);
-    while (kind === PUNCTUATION) {
+    let kind = kinds.kindAt(text, end);
+    while (kind === kinds.PUNCTUATION) {
       if (text.charCodeAt(end) === text.charCodeAt(end - 1)) repeated += 1;
       end += 1;
-      kind = kindAt(text, end);
+      kind = kinds.kindAt(text, end);
     }
     this.#at = end;
-    const isBeforeWord = kind === LOWER || kind === UPPER;
+    const isBeforeWord = kind === kinds.LOWER || kind === kinds.UPPER;
     this.#add(isBeforeWord ? INDEX.punctuationBeforeWord : INDEX.punctuation, 1);
     if (end - start === 1) return;
     this.#add(INDEX.punctuationOver1, end - start - 1 - repeated);
@@ -242,13 +219,14 @@ class FeatureCounter {
     const start = this.#at;
     this.#at = this.#endOfRun(kind);
     this.#add(FEATURE_OF_KIND[kind] ?? INDEX.symbol, this.#at - start);
-    if (kind === CYRILLIC || kind === GREEK || kind === ARABIC || kind === DEVANAGARI) this.#add(INDEX.scriptWord, 1);
+    if (kind === kinds.CYRILLIC || kind === kinds.GREEK || kind === kinds.ARABIC || kind === kinds.DEVANAGARI)
+      this.#add(INDEX.scriptWord, 1);
   }
 
   #endOfRun(kind: number): number {
     const text = this.#text;
     let end = this.#at + 1;
-    while (kindAt(text, end) === kind) end += 1;
+    while (kinds.kindAt(text, end) === kind) end += 1;
     return end;
   }
 

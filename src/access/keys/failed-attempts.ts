@@ -1,5 +1,5 @@
 /** Rate limit for failed authentication, per address and minute. A valid credential passes: the address may be a proxy with many clients behind it. */
-import { type Clock, fail, makeRoom } from '../../core/index.ts';
+import { type Clock, fail, RecentMap } from '../../core/index.ts';
 
 /** Addresses counted at a time; beyond it the oldest is forgotten. */
 const MAX_ADDRESSES = 100_000;
@@ -9,7 +9,7 @@ export class FailedAttempts {
   readonly #limit: number;
   readonly #secret: string;
   #minute = 0;
-  readonly #counts = new Map<string, number>();
+  readonly #counts = new RecentMap<string, number>({ entries: MAX_ADDRESSES });
 
   /** `secret` is its name in the error message, such as "API key". */
   constructor(clock: Clock, limit: number, secret: string) {
@@ -29,7 +29,6 @@ export class FailedAttempts {
 
   reject(address: string, error: unknown): never {
     if (this.isOverLimit(address)) throw this.#tooMany();
-    if (!this.#counts.has(address)) makeRoom(this.#counts, MAX_ADDRESSES);
     this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
     throw error;
   }

@@ -1,6 +1,6 @@
 /** Cache of API keys by SHA-256, cleared by any change and expired before `PROPAGATION_MS`. Without the database keys stay valid for half a minute (ADR 6). */
 import { hash } from 'node:crypto';
-import { type Clock, isKeyFormat, makeRoom, within } from '../../core/index.ts';
+import { type Clock, isKeyFormat, RecentMap, within } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { PROPAGATION_MS } from '../../rules/index.ts';
 import { findKey, type Key } from './keys.ts';
@@ -26,10 +26,10 @@ export class KeyCache {
   readonly #pepper: Buffer;
   readonly #clock: Clock;
   readonly #adminHash: string | undefined;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new RecentMap<string, Entry>({ entries: MAX_ENTRIES });
   readonly #pending = new Map<string, Promise<Key | undefined>>();
   /** Digests that were valid at their last query. */
-  readonly #wasValid = new Set<string>();
+  readonly #wasValid = new RecentMap<string, true>({ entries: MAX_ENTRIES });
   /** Counts clears. A query that began before a clear must not store its result. */
   #generation = 0;
   /** The last query failed or is late: calls with a key that was valid a moment ago do not wait for the next one. */
@@ -79,7 +79,7 @@ export class KeyCache {
 
   #lookUpUnlessSuspect(digest: string, token: string, isSuspect: boolean): Promise<Key | undefined> | undefined {
     // A query that runs already costs nothing more.
-    const isUnknown = isSuspect && !this.#wasValid.has(digest) && !this.#pending.has(digest);
+    const isUnknown = isSuspect && !this.#wasValid.get(digest) && !this.#pending.has(digest);
     return isUnknown && this.#pending.size >= MAX_SUSPECT_QUERIES ? undefined : this.#lookUp(digest, token);
   }
 
@@ -107,13 +107,9 @@ export class KeyCache {
   }
 
   #store(digest: string, key: Key | undefined): void {
-    this.#entries.delete(digest);
-    makeRoom(this.#entries, MAX_ENTRIES);
     this.#entries.set(digest, { key, readAt: this.#clock.elapsed() });
-    this.#wasValid.delete(digest);
-    if (!key) return;
-    makeRoom(this.#wasValid, MAX_ENTRIES);
-    this.#wasValid.add(digest);
+    if (key) this.#wasValid.set(digest, true);
+    else this.#wasValid.delete(digest);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Limits failed sign-ins by browser, e-mail address and network. With several workers their primary counts for all of them. */
-import { type ApiError, type Clock, fail, type MaybePromise, makeRoom, networkOf } from '../../core/index.ts';
+import { type ApiError, type Clock, entryOf, fail, type MaybePromise, networkOf, RecentMap } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import { SIGN_IN_FAILURES } from '../../rules/index.ts';
 import { FailedAttempts } from '../keys/index.ts';
@@ -36,28 +36,18 @@ export async function beginSignIn(counts: SignInCounts, attempt: SignInAttempt):
 export const SIGN_IN_SERVICES = { begin: 'sign_in.begin', succeed: 'sign_in.succeed' } as const;
 
 /** Of a worker: asks the primary. While it does not respond, a sign-in with a password gets 503. */
-export class PrimarySignInCounts implements SignInCounts {
-  readonly #primary: Link;
-
-  constructor(primary: Link) {
-    this.#primary = primary;
-  }
-
-  async begin(attempt: SignInAttempt): Promise<number | null> {
-    return (await this.#primary.ask(SIGN_IN_SERVICES.begin, attempt)) as number | null;
-  }
-
-  succeed(attempt: SignInAttempt): void {
-    this.#primary.post(SIGN_IN_SERVICES.succeed, attempt);
-  }
-}
+export const primarySignInCounts = (primary: Link): SignInCounts => ({
+  begin: (attempt) => primary.ask(SIGN_IN_SERVICES.begin, attempt) as Promise<number | null>,
+  succeed: (attempt) => primary.post(SIGN_IN_SERVICES.succeed, attempt),
+});
 
 export class LocalSignInCounts implements SignInCounts {
   readonly #clock: Clock;
-  readonly #counters = new Map<string, Counter>();
+  readonly #counters: RecentMap<string, Counter>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#counters = new RecentMap({ entries: MAX_COUNTERS, lifetime: { clock, ms: SIGN_IN_FAILURES.windowMs } });
   }
 
   begin(attempt: SignInAttempt): number | null {
@@ -77,14 +67,8 @@ export class LocalSignInCounts implements SignInCounts {
   }
 
   #counterOf(key: string): Counter {
-    const now = this.#clock.elapsed();
-    const known = this.#counters.get(key);
-    if (known && known.endsAt > now) return known;
-    this.#counters.delete(key);
-    makeRoom(this.#counters, MAX_COUNTERS);
-    const counter = { count: 0, endsAt: now + SIGN_IN_FAILURES.windowMs };
-    this.#counters.set(key, counter);
-    return counter;
+    const endsAt = this.#clock.elapsed() + SIGN_IN_FAILURES.windowMs;
+    return entryOf(this.#counters, key, () => ({ count: 0, endsAt }));
   }
 }
 

@@ -1,13 +1,7 @@
 /** Pool of connections by origin and proxy: reuses idle ones and opens new ones. One request at a time per connection. */
 import type { Socket } from 'node:net';
 import { type Clock, entryOf, IndexedList, systemClock } from '../../core/index.ts';
-import {
-  ConnectionError,
-  type HttpRequest,
-  type HttpTransport,
-  type TransportConnection,
-  type TransportUser,
-} from './client.ts';
+import * as client from './client.ts';
 import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
 import { isPinned, pinned } from './pinned-lookup.ts';
 import { requestHead } from './request-head.ts';
@@ -25,7 +19,7 @@ export interface ConnectionPoolOptions {
   readonly connectionsPerOrigin: number;
 }
 
-export class ConnectionPool implements HttpTransport {
+export class ConnectionPool implements client.HttpTransport {
   readonly #options: ConnectionPoolOptions;
   readonly #origins = new Map<string, OriginPool>();
   readonly #all = new IndexedList<ClientConnection>();
@@ -36,8 +30,8 @@ export class ConnectionPool implements HttpTransport {
     this.#options = options;
   }
 
-  send(request: HttpRequest, user: TransportUser): TransportConnection {
-    if (this.#isClosed) throw new ConnectionError('CLOSED', 'the client is closed');
+  send(request: client.HttpRequest, user: client.TransportUser): client.TransportConnection {
+    if (this.#isClosed) throw new client.ConnectionError('CLOSED', 'the client is closed');
     if (request.addresses && request.proxy !== undefined) throw new TypeError('a proxy makes pinned addresses void');
     if (request.addresses || request.connection === 'single') return this.#openSingle(request, user);
     const origin = this.#at(request);
@@ -49,13 +43,13 @@ export class ConnectionPool implements HttpTransport {
   }
 
   /** Origins come from the configuration, so that there are few. */
-  #at({ origin, proxy }: HttpRequest): OriginPool {
+  #at({ origin, proxy }: client.HttpRequest): OriginPool {
     const key = proxy === undefined ? origin : `${origin} ${proxy}`;
     const { connectionsPerOrigin } = this.#options;
     return entryOf(this.#origins, key, () => new OriginPool(new URL(origin), this, connectionsPerOrigin));
   }
 
-  #open(origin: OriginPool, message: RequestMessage, user: TransportUser): ClientConnection {
+  #open(origin: OriginPool, message: RequestMessage, user: client.TransportUser): ClientConnection {
     origin.makeRoom();
     const options = {
       target: origin.target,
@@ -86,7 +80,7 @@ export class ConnectionPool implements HttpTransport {
   }
 
   /** For one response. Never reuses a TLS session, and keeps nothing about the origin, which an unknown caller may have chosen. */
-  #openSingle(request: HttpRequest, user: TransportUser): ClientConnection {
+  #openSingle(request: client.HttpRequest, user: client.TransportUser): ClientConnection {
     const { addresses } = request;
     const url = new URL(request.origin);
     const target = targetOf(url);
@@ -168,7 +162,7 @@ class OriginPool implements ConnectionOwner {
   makeRoom(): void {
     if (this.#open < this.#limit) return;
     const oldest = this.#idle[0];
-    if (!oldest) throw new ConnectionError('TOO_MANY_CONNECTIONS', 'too many connections to the origin');
+    if (!oldest) throw new client.ConnectionError('TOO_MANY_CONNECTIONS', 'too many connections to the origin');
     oldest.close();
   }
 

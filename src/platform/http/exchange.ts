@@ -1,33 +1,21 @@
 /** One request and its response on a transport, with limits and back-pressure. Failures are values with a kind. Decodes bodies. */
 import type { Clock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from './bounds.ts';
-import {
-  ConnectionError,
-  type Exchange,
-  type HttpClient,
-  type HttpRequest,
-  type HttpTransport,
-  type RequestBytes,
-  type RequestTimeouts,
-  type ResponseListener,
-  type TransportConnection,
-  type TransportError,
-  type TransportUser,
-} from './client.ts';
+import * as client from './client.ts';
 import { ContentDecoder, canDecode, encodingOf, withoutEncoding } from './content-decoder.ts';
 import { Deadlines, type HasDeadline } from './deadlines.ts';
 import type { HttpHeaders } from './headers.ts';
 
-export class ExchangeClient implements HttpClient {
-  readonly #transport: HttpTransport;
+export class ExchangeClient implements client.HttpClient {
+  readonly #transport: client.HttpTransport;
   readonly #deadlines: Deadlines;
 
-  constructor(clock: Clock, transport: HttpTransport) {
+  constructor(clock: Clock, transport: client.HttpTransport) {
     this.#transport = transport;
     this.#deadlines = new Deadlines(clock);
   }
 
-  send(request: HttpRequest, listener: ResponseListener): Exchange {
+  send(request: client.HttpRequest, listener: client.ResponseListener): client.Exchange {
     const exchange = new LiveExchange(request, listener, this.#deadlines);
     exchange.begin(request, this.#transport);
     return exchange;
@@ -40,30 +28,30 @@ export class ExchangeClient implements HttpClient {
 
 /** A request that is kept until the server responds. */
 interface Resend {
-  readonly request: HttpRequest;
-  readonly transport: HttpTransport;
+  readonly request: client.HttpRequest;
+  readonly transport: client.HttpTransport;
 }
 
 /** What the exchange waits for. While the listener pauses it, only the total time limit applies. */
 type Stage = 'connection' | 'head' | 'body' | 'listener' | 'nothing';
 
-class LiveExchange implements Exchange, TransportUser, HasDeadline {
+class LiveExchange implements client.Exchange, client.TransportUser, HasDeadline {
   index = 0;
   deadline: number;
-  readonly #timeouts: RequestTimeouts;
+  readonly #timeouts: client.RequestTimeouts;
   readonly #keepsEncoding: boolean;
-  readonly #listener: ResponseListener;
+  readonly #listener: client.ResponseListener;
   readonly #deadlines: Deadlines;
   readonly #totalDeadline: number;
   #stage: Stage = 'connection';
   #isAborted = false;
   #openedAt = 0;
   #resend: Resend | undefined;
-  #connection: TransportConnection | undefined;
+  #connection: client.TransportConnection | undefined;
   /** Between the connection and the listener when the body is compressed. It may outlive the connection. */
   #decoder: ContentDecoder | undefined;
 
-  constructor({ timeouts, encoding }: HttpRequest, listener: ResponseListener, deadlines: Deadlines) {
+  constructor({ timeouts, encoding }: client.HttpRequest, listener: client.ResponseListener, deadlines: Deadlines) {
     this.#timeouts = timeouts;
     this.#keepsEncoding = encoding === 'keep';
     this.#listener = listener;
@@ -72,7 +60,7 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
     this.deadline = this.#totalDeadline;
   }
 
-  begin(request: HttpRequest, transport: HttpTransport): void {
+  begin(request: client.HttpRequest, transport: client.HttpTransport): void {
     if (request.isResendable && isWhole(request.body)) this.#resend = { request, transport };
     try {
       this.#connection = transport.send(request, this);
@@ -97,7 +85,7 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
   }
 
   #reportUnsent(error: Error): void {
-    const isFull = error instanceof ConnectionError && error.code === 'TOO_MANY_CONNECTIONS';
+    const isFull = error instanceof client.ConnectionError && error.code === 'TOO_MANY_CONNECTIONS';
     this.#reportError({ kind: isFull ? 'unreachable' : 'failed', code: errorCode(error) });
   }
 
@@ -195,7 +183,7 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
   }
 
   /** Ends the exchange and returns its connection, which may serve another exchange from now on. */
-  #finish(): TransportConnection | undefined {
+  #finish(): client.TransportConnection | undefined {
     if (this.#stage === 'nothing') return undefined;
     const connection = this.#connection;
     this.#stage = 'nothing';
@@ -205,7 +193,7 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
   }
 
   /** Asynchronous, because a request that cannot be written fails inside `send`, before the caller has the exchange. */
-  #reportError(error: TransportError): void {
+  #reportError(error: client.TransportError): void {
     queueMicrotask(() => {
       if (!this.#isAborted) this.#listener.onError(error);
     });
@@ -213,7 +201,8 @@ class LiveExchange implements Exchange, TransportUser, HasDeadline {
 }
 
 /** A streamed body may have been read already. */
-const isWhole = (body: RequestBytes): boolean => body === null || typeof body === 'string' || Buffer.isBuffer(body);
+const isWhole = (body: client.RequestBytes): boolean =>
+  body === null || typeof body === 'string' || Buffer.isBuffer(body);
 
 function errorCode(error: Error): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;

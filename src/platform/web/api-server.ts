@@ -4,7 +4,7 @@ import * as core from '../../core/index.ts';
 import { errorFormatOf, FOREIGN_PATHS, INFERENCE_ENDPOINTS } from '../../rules/index.ts';
 import * as http from '../http/index.ts';
 import type { BodyBudget } from './body-budget.ts';
-import { type AnyOperation, Call, type Handler, type Upgrade } from './call.ts';
+import { type AnyOperation, Call, type Handler } from './call.ts';
 import type { Certificate } from './certificate.ts';
 import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
@@ -59,13 +59,13 @@ export function createWeb(options: WebOptions) {
   let isStopping = false;
   const state: WebState = {
     ...options,
+    handlers: Object.fromEntries(
+      ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
+    ) as Record<Route['operation'], Handler>,
     openCalls: new core.IndexedList(),
     shedResponses: new ShedResponses(options.renderError),
     reportShed: shedReporter(options),
   };
-  const handlers = Object.fromEntries(
-    ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
-  ) as Record<Route['operation'], Handler>;
   options.metrics.register('dragoman_log_lines_dropped_total', () => [{ value: options.log.droppedLines }]);
   const reportProxy = proxyReporter(options.log, options.trustedProxies);
   const { shedder, metrics } = options;
@@ -82,7 +82,7 @@ export function createWeb(options: WebOptions) {
     onRequest: (request, response, connection) => {
       wakefulness.onRequest();
       reportProxy(request);
-      dispatch(state, handlers, exchangeOf(request, response), connection);
+      dispatch(state, exchangeOf(request, response), connection);
     },
     onInternalError: (error) => options.log.error('request.internal_error', core.errorFields(error)),
     onViolation: (violation, error) => violationResponse(violation, error, options),
@@ -130,18 +130,13 @@ export function createWeb(options: WebOptions) {
   };
 }
 
-function dispatch(
-  options: WebState,
-  handlers: Readonly<Record<AnyOperation, Handler>>,
-  exchange: Exchange,
-  connection: http.Upgradable,
-): void {
+function dispatch(options: WebState, exchange: Exchange, connection: http.Upgradable): void {
   const { request, path } = exchange;
   const rejection = http.rejectionFor(request);
   if (rejection !== undefined) return rejectRequest(options, exchange, 400, rejection);
   if (request.headers.expect !== undefined && !/^100-continue$/i.test(request.headers.expect))
     return rejectRequest(options, exchange, 417, 'expect: only 100-continue is supported.');
-  if (http.isUpgrade(request.headers)) return upgrade(options, handlers, exchange, connection);
+  if (http.isUpgrade(request.headers)) return upgrade(options, exchange, connection);
   if (path === '*') return void runCall(options, toCall(options, exchange), sendNoContent);
   const preflight = options.cors?.preflightHeaders(request, path);
   if (preflight) return respondPreflight(options, exchange, preflight);
@@ -149,7 +144,7 @@ function dispatch(
   if (!match && isPageOfConsole(request, path)) return redirectToConsole(options, exchange);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
   if (isShed(options, match.route.operation, bodyBytesOf(request))) return shed(options, exchange, match);
-  void runCall(options, toCall(options, exchange, match), handlers[match.route.operation]);
+  void runCall(options, toCall(options, exchange, match), options.handlers[match.route.operation]);
 }
 
 /** The root is a page for browsers only: other clients get 404 there, as on every unknown path. */
@@ -190,19 +185,10 @@ function withStateCheck(operation: Route['operation'], { handlers }: WebOptions,
   };
 }
 
-function upgrade(
-  options: WebState,
-  handlers: Readonly<Record<AnyOperation, Handler>>,
-  exchange: Exchange,
-  connection: http.Upgradable,
-): void {
+function upgrade(options: WebState, exchange: Exchange, connection: http.Upgradable): void {
   const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === exchange.path);
-  const { socket } = connection;
-  const call = toCall(options, exchange, route && { route, params: {} }, {
-    socket,
-    release: () => connection.release(),
-  });
-  const handler = route ? handlers[route.operation] : rejectUpgrade;
+  const call = toCall(options, exchange, route && { route, params: {} }, connection);
+  const handler = route ? options.handlers[route.operation] : rejectUpgrade;
   void runCall(options, call, isShed(options, call.operation) ? refuseUpgrade : handler);
 }
 
@@ -211,7 +197,7 @@ const rejectUpgrade: Handler = () => {
 };
 
 /** Without `match` the request has no route. */
-function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: Upgrade): Call {
+function toCall(options: WebState, exchange: Exchange, match?: Match, upgrade?: http.Upgradable): Call {
   const { request, response, path, query } = exchange;
   const startedAt = options.clock.now();
   return new Call({

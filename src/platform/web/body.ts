@@ -1,11 +1,10 @@
 /** Reader of request bodies: applies the size limit, decompresses, and hands on raw bytes. Never parses them. */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
-import { ApiError, concatBuffers, fail, type MaybePromise, mediaTypeOf } from '../../core/index.ts';
+import { type ApiError, concatBuffers, fail, type MaybePromise, mediaTypeOf } from '../../core/index.ts';
 import { DECOMPRESSION } from '../../rules/index.ts';
 import type { IncomingRequest } from '../http/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from './body-budget.ts';
-import type { BodyTap } from './body-tap.ts';
 import type { Call } from './call.ts';
 
 const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream & Readable> = new Map([
@@ -57,18 +56,24 @@ export interface BodyTransfer {
 
 /** Decompresses the body and passes it on as it arrives. Throws when the announced size or the encoding is not acceptable. */
 export function receiveBody(call: Call, limit: number, target: BodySink): BodyTransfer {
-  const { request } = call;
+  const { request, tap } = call;
   const begunMs = call.elapsedMs();
-  const sink = call.tap ? tapped(target, call.tap) : target;
+  const sink: BodySink = {
+    add(chunk) {
+      // A capture has the body as it is after decompression.
+      tap?.request.add(chunk);
+      return target.add(chunk);
+    },
+    end() {
+      call.trace.uploadMs = call.elapsedMs() - begunMs;
+      target.end();
+    },
+    fail: (error) => target.fail(error),
+  };
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > limit) throw tooLarge(limit);
   const encoding = encodingOf(request);
-  const end = (): void => {
-    call.trace.uploadMs = call.elapsedMs() - begunMs;
-    sink.end();
-  };
-  if (encoding === '')
-    return collect(request, { add: (chunk) => sink.add(chunk), end, fail: (error) => sink.fail(error) });
+  if (encoding === '') return collect(request, sink);
   const decoder = DECODERS.get(encoding)?.();
   if (!decoder) {
     throw fail(
@@ -77,28 +82,10 @@ export function receiveBody(call: Call, limit: number, target: BodySink): BodyTr
       { param: 'content-encoding' },
     );
   }
-  return decode(request, decoder, {
-    add: (chunk) => sink.add(chunk),
-    end,
-    // A decoder fails only on bad input, so the error belongs to the client.
-    fail: (error) =>
-      sink.fail(
-        error instanceof ApiError
-          ? error
-          : fail('invalid_request', `The body is not valid ${encoding} data.`, { cause: error }),
-      ),
-  });
+  return decode(request, decoder, sink, (cause) =>
+    fail('invalid_request', `The body is not valid ${encoding} data.`, { cause }),
+  );
 }
-
-/** A capture has the body as it is after decompression. */
-const tapped = (sink: BodySink, { request }: BodyTap): BodySink => ({
-  add: (chunk) => {
-    request.add(chunk);
-    return sink.add(chunk);
-  },
-  end: () => sink.end(),
-  fail: (error) => sink.fail(error),
-});
 
 const expandsTooFar = () =>
   fail(
@@ -195,7 +182,12 @@ function collect(request: IncomingRequest, sink: BodySink): BodyTransfer {
 }
 
 /** Bounds the expansion too: a few kilobytes could otherwise fill the memory of the endpoint's limit. */
-function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Readable, sink: BodySink): BodyTransfer {
+function decode(
+  request: IncomingRequest,
+  decoder: NodeJS.ReadWriteStream & Readable,
+  sink: BodySink,
+  invalid: (cause: Error) => ApiError,
+): BodyTransfer {
   let compressed = 0;
   let bytes = 0;
   decoder.on('data', (chunk: Buffer) => {
@@ -209,7 +201,8 @@ function decode(request: IncomingRequest, decoder: NodeJS.ReadWriteStream & Read
     }
   });
   decoder.once('end', () => sink.end());
-  decoder.once('error', (error) => sink.fail(error));
+  // A decoder fails only on bad input, so the error belongs to the client.
+  decoder.once('error', (error) => sink.fail(invalid(error)));
   decoder.on('drain', () => request.resume());
   request.read({
     onData: (chunk) => {

@@ -17,13 +17,13 @@ export interface AttemptTrace {
   /** The provider's name for the model. */
   readonly model: string | undefined;
   readonly startMs: number;
-  status: number | undefined;
-  firstByteMs: number | undefined;
-  lastByteMs: number | undefined;
-  endMs: number | undefined;
-  outcome: AttemptEnd | undefined;
+  status?: number | undefined;
+  firstByteMs?: number | undefined;
+  lastByteMs?: number | undefined;
+  endMs?: number | undefined;
+  outcome?: AttemptEnd | undefined;
   /** The provider's message about a failure, see `providerMessage`. */
-  message: string | undefined;
+  message?: string | undefined;
   /** The provider's error type and code, or the code of the network error. */
   reason?: string | undefined;
   /** The provider's id of a failed request. */
@@ -76,18 +76,7 @@ export class CallTrace {
   }
 
   beginAttempt(accountId: string, startMs: number): AttemptTrace {
-    const attempt: AttemptTrace = {
-      accountId,
-      groupId: this.#fallbackGroup,
-      model: this.upstreamModel,
-      startMs,
-      status: undefined,
-      firstByteMs: undefined,
-      lastByteMs: undefined,
-      endMs: undefined,
-      outcome: undefined,
-      message: undefined,
-    };
+    const attempt: AttemptTrace = { accountId, groupId: this.#fallbackGroup, model: this.upstreamModel, startMs };
     this.attempts.push(attempt);
     return attempt;
   }

@@ -1,8 +1,7 @@
 /** One API call as a handler sees it: request, response, route, client address, and the fields of its log line. */
-import type { Duplex } from 'node:stream';
 import * as core from '../../core/index.ts';
 import type { AdminOperation, ConsoleOperation, ErrorFormat, Operation, OperatorOperation } from '../../rules/index.ts';
-import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
+import type { IncomingRequest, OutgoingResponse, Upgradable } from '../http/index.ts';
 import type { BodyBudget, BodyReservation } from './body-budget.ts';
 import type { BodyTap } from './body-tap.ts';
 import { CallTrace } from './call-trace.ts';
@@ -16,18 +15,12 @@ export interface ResponseWriter extends OutgoingResponse {
   writeEvent?(json: string): boolean;
 }
 
-export interface Upgrade {
-  readonly socket: Duplex;
-  /** Ends HTTP on the connection and returns the bytes received after the request. */
-  release(): Buffer;
-}
-
 /** What is known when a call begins. */
 export type CallOptions = Pick<
   Call,
   'id' | 'operation' | 'errorFormat' | 'request' | 'response' | 'params' | 'path' | 'query' | 'address' | 'startedAt'
 > & {
-  readonly upgrade?: Upgrade | undefined;
+  readonly upgrade?: Upgradable | undefined;
   readonly headers?: Call['headers'] | undefined;
   readonly bodyBudget?: BodyBudget | undefined;
   readonly clock?: core.Clock | undefined;
@@ -52,7 +45,7 @@ export class Call implements core.IndexedMember {
   readonly address: string;
   /** Milliseconds since the Unix epoch. */
   readonly startedAt: number;
-  readonly upgrade: Upgrade | undefined;
+  readonly upgrade: Upgradable | undefined;
   readonly bodyBudget: BodyBudget | undefined;
   /** One of the requests of a batch. */
   readonly isBatch: boolean;

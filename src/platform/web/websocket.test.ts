@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -52,7 +53,7 @@ function openUpgrade(headers: Readonly<Record<string, string>> = HANDSHAKE): Ope
     address: '',
     startedAt: 0,
     // A copy, because ws unmasks it in place.
-    upgrade: { socket, release: () => Buffer.from(HELLO) },
+    upgrade: { socket: socket as Socket, release: () => Buffer.from(HELLO) },
     bodyBudget: new BodyBudget(2 ** 20),
   });
   return { call, client, read };

@@ -80,7 +80,7 @@ function consoleHandlers(
     running: shareOf(PASSWORD_QUEUE.running, share),
     waiting: shareOf(PASSWORD_QUEUE.waiting, share),
   });
-  const counts = member ? new people.PrimarySignInCounts(member.primary) : new people.LocalSignInCounts(clock);
+  const counts = member ? people.primarySignInCounts(member.primary) : new people.LocalSignInCounts(clock);
   return createConsoleHandlers({
     ...context,
     ...parts,

@@ -1,46 +1,36 @@
 /** The HTTP client for providers. */
 import { type Clock, valueOfJson } from '../../core/index.ts';
-import {
-  createHttpClient,
-  type Exchange,
-  type HttpClient,
-  type HttpRequest,
-  type OpenSocket,
-  type ResponseListener,
-  type TransportError,
-  wholeResponse,
-} from '../../platform/http/index.ts';
+import * as http from '../../platform/http/index.ts';
 import { ProxyRules, type ProxySettings } from '../../platform/outbound/index.ts';
 import type { CloudUse } from './account-url.ts';
 import { type Machine, NO_MACHINE } from './clouds/cloud.ts';
 import { CloudClient } from './clouds/cloud-client.ts';
 
 /** Its `proxy` is that of the account: a URL, `none`, or undefined for the environment. Requests with `addresses` use none. */
-export interface UpstreamRequest extends HttpRequest {
+export interface UpstreamRequest extends http.HttpRequest {
   /** Of an account at a cloud: the path and the headers are still those of the provider's own API. */
   readonly cloud?: CloudUse | undefined;
 }
-export type UpstreamListener = ResponseListener;
-export type UpstreamExchange = Exchange;
-export type { TransportError };
+export type UpstreamListener = http.ResponseListener;
+export type UpstreamExchange = http.Exchange;
+export type { TransportError } from '../../platform/http/index.ts';
 
 export interface UpstreamOptions {
-  readonly openSocket?: OpenSocket;
+  readonly openSocket?: http.OpenSocket;
   readonly connectionsPerOrigin?: number | undefined;
   readonly proxies?: ProxySettings | undefined;
   readonly machine?: Machine | undefined;
 }
 
 export class UpstreamClient {
-  readonly #http: HttpClient;
+  readonly #http: http.HttpClient;
   readonly #proxies: ProxyRules;
   readonly #clouds: CloudClient;
 
   constructor(clock: Clock, { proxies, machine = NO_MACHINE, ...options }: UpstreamOptions = {}) {
-    this.#http = createHttpClient({ clock, ...options });
+    this.#http = http.createHttpClient({ clock, ...options });
     this.#proxies = new ProxyRules(proxies);
-    const http = { send: (request: HttpRequest, listener: ResponseListener) => this.#send(request, listener) };
-    this.#clouds = new CloudClient({ clock, http, machine });
+    this.#clouds = new CloudClient({ clock, machine, http: { send: (...sent) => this.#send(...sent) } });
   }
 
   send(request: UpstreamRequest, listener: UpstreamListener): UpstreamExchange {
@@ -48,7 +38,7 @@ export class UpstreamClient {
     return this.#clouds.send(request, request.cloud, listener);
   }
 
-  #send(request: HttpRequest, listener: ResponseListener): Exchange {
+  #send(request: http.HttpRequest, listener: http.ResponseListener): http.Exchange {
     const proxy = request.addresses ? undefined : this.proxyFor(request.origin, request.proxy);
     return this.#http.send(proxy === request.proxy ? request : { ...request, proxy }, listener);
   }
@@ -71,7 +61,7 @@ export async function fetchJson(
   request: UpstreamRequest,
   maxBytes = MAX_BYTES,
 ): Promise<{ readonly status: number; readonly body: unknown } | undefined> {
-  const response = await wholeResponse(upstream, request, maxBytes);
+  const response = await http.wholeResponse(upstream, request, maxBytes);
   if ('code' in response) return undefined;
   const body = valueOfJson(response.body.toString('utf8'));
   return body === undefined ? undefined : { status: response.status, body };

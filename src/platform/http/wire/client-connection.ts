@@ -5,16 +5,7 @@
 import { Socket } from 'node:net';
 import { type IndexedMember, systemClock } from '../../../core/index.ts';
 import { CLIENT_BOUNDS } from '../bounds.ts';
-import {
-  ConnectionError,
-  closedEarly,
-  type HttpRequest,
-  isClosedByServer,
-  type StreamedBody,
-  type TransportConnection,
-  type TransportUser,
-  toError,
-} from '../client.ts';
+import * as client from '../client.ts';
 import { HttpParseError, isAscii } from '../headers.ts';
 import type { OpenSocket, Target } from '../open-socket.ts';
 import { ChunkedBody } from './chunks.ts';
@@ -24,7 +15,7 @@ import { ResponseHeadReader } from './response-head.ts';
 /** A request that may be sent: writing its head has checked it. */
 export interface RequestMessage {
   readonly head: string;
-  readonly request: HttpRequest;
+  readonly request: client.HttpRequest;
 }
 
 export interface ConnectionOwner {
@@ -48,7 +39,7 @@ const ONE_WRITE_BYTES = 16 * 1024;
 
 type Phase = 'opening' | 'idle' | 'head' | 'body' | 'closed';
 
-export class ClientConnection implements IndexedMember, TransportConnection {
+export class ClientConnection implements IndexedMember, client.TransportConnection {
   index = 0;
   /** Set by the owner only. */
   keptUntil = 0;
@@ -59,7 +50,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   /** The first request, until the connection is open. Released then: a body may be large, and its response may take an hour. */
   #first: RequestMessage | undefined;
   #phase: Phase = 'opening';
-  #user: TransportUser | undefined;
+  #user: client.TransportUser | undefined;
   readonly #head = new ResponseHeadReader();
   /** Decoder of a chunked body. Otherwise `#remaining` counts the missing bytes; Infinity when the connection ends the body. */
   #chunked: ChunkedBody | undefined;
@@ -72,7 +63,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   /** A streamed body is not yet sent completely. */
   #isSending = false;
 
-  constructor(options: ConnectionOptions, first: RequestMessage, user: TransportUser) {
+  constructor(options: ConnectionOptions, first: RequestMessage, user: client.TransportUser) {
     const { proxy, timeouts } = first.request;
     this.#options = options;
     this.#first = first;
@@ -80,7 +71,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     this.#socket = proxy === undefined ? options.openSocket() : new Socket();
     // The system clock even in tests with a fake clock, because the network runs in real time.
     const cancelTimer = systemClock.after(timeouts.connect, () =>
-      this.#fail(new ConnectionError('CONNECT_TIME', 'connect timeout')),
+      this.#fail(new client.ConnectionError('CONNECT_TIME', 'connect timeout')),
     );
     if (proxy === undefined) {
       this.#cancelConnect = cancelTimer;
@@ -101,13 +92,13 @@ export class ClientConnection implements IndexedMember, TransportConnection {
       const tunnel = await openTunnel({ ...proxy, target, openSocket: openProxySocket });
       if (this.#phase !== 'opening' || tunnel.destroyed) {
         tunnel.destroy();
-        throw closedEarly();
+        throw client.closedEarly();
       }
       this.#socket = target.isTls ? this.#options.openSocket(tunnel) : tunnel;
       this.#listen();
       if (!target.isTls) this.#onOpen();
     } catch (error) {
-      this.#fail(toError(error));
+      this.#fail(client.toError(error));
     }
   }
 
@@ -117,7 +108,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('end', () => this.#onEof());
     socket.on('error', (error) => this.#fail(error));
-    socket.on('close', () => this.#fail(closedEarly()));
+    socket.on('close', () => this.#fail(client.closedEarly()));
     socket.once(this.#options.target.isTls ? 'secureConnect' : 'connect', () => this.#onOpen());
   }
 
@@ -127,7 +118,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   }
 
   /** Writes the request immediately; a streamed body follows its head. */
-  send(user: TransportUser, { head, request: { body } }: RequestMessage): void {
+  send(user: client.TransportUser, { head, request: { body } }: RequestMessage): void {
     this.#user = user;
     this.#isReused = this.#phase === 'idle';
     this.#hasBytes = false;
@@ -142,7 +133,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   }
 
   /** Stops when the connection closes. A response that comes before the end of the body is read meanwhile. */
-  async #sendStreamed(head: string, body: StreamedBody): Promise<void> {
+  async #sendStreamed(head: string, body: client.StreamedBody): Promise<void> {
     this.#isSending = true;
     this.#socket.write(head, 'latin1');
     try {
@@ -152,7 +143,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
       }
       this.#isSending = false;
     } catch {
-      this.#fail(new ConnectionError('REQUEST_BODY', 'the request body could not be read'));
+      this.#fail(new client.ConnectionError('REQUEST_BODY', 'the request body could not be read'));
     }
   }
 
@@ -189,7 +180,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
   }
 
   closeWithError(): void {
-    this.#fail(new ConnectionError('CLOSED', 'the client is closing'));
+    this.#fail(new client.ConnectionError('CLOSED', 'the client is closing'));
   }
 
   #onOpen(): void {
@@ -197,14 +188,14 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     this.#cancelConnect();
     this.#socket.setKeepAlive(true, CLIENT_BOUNDS.tcpKeepAliveMs.limit);
     if (!this.#options.accepts(this.#socket.remoteAddress ?? ''))
-      return this.#fail(new ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
+      return this.#fail(new client.ConnectionError('OTHER_ADDRESS', 'connected to an unexpected address'));
     const [first, user] = [this.#first, this.#user];
     this.#first = undefined;
     if (!first || !user) return;
     try {
       this.send(user, first);
     } catch (error) {
-      this.#fail(toError(error));
+      this.#fail(client.toError(error));
     }
   }
 
@@ -217,7 +208,7 @@ export class ClientConnection implements IndexedMember, TransportConnection {
       else this.#fail(new HttpParseError('unsolicited response bytes'));
     } catch (error) {
       // Includes errors thrown by the user, which would otherwise end the process.
-      this.#fail(toError(error));
+      this.#fail(client.toError(error));
     }
   }
 
@@ -270,20 +261,20 @@ export class ClientConnection implements IndexedMember, TransportConnection {
     try {
       user?.onEnd();
     } catch (error) {
-      user?.onError(toError(error), true);
+      user?.onError(client.toError(error), true);
     }
   }
 
   #onEof(): void {
     if (this.#phase === 'body' && !this.#chunked && this.#remaining === Number.POSITIVE_INFINITY) this.#finish(false);
-    else this.#fail(closedEarly());
+    else this.#fail(client.closedEarly());
   }
 
   #fail(error: Error): void {
     if (this.#phase === 'closed') return;
     const user = this.#user;
     const wasOpen = this.#phase !== 'opening';
-    const wasClosing = this.#isReused && !this.#hasBytes && isClosedByServer(error);
+    const wasClosing = this.#isReused && !this.#hasBytes && client.isClosedByServer(error);
     this.close();
     user?.onError(error, wasOpen, wasClosing);
   }
