@@ -11,7 +11,6 @@ import { type ErrorCode, MEDIA_ITEMS } from '../rules/index.ts';
 import { type CatalogServices, findCharacter } from './characters/catalog.ts';
 import type { MediaReference } from './request/task-request.ts';
 
-/** The model and service group that a task will run on. */
 export interface ReferenceTarget {
   readonly group: Group;
   readonly model: Model;

@@ -106,7 +106,6 @@ function stateOf({ park, cooldowns, most_in_flight, max_concurrency, reached }: 
   return { ...nothing, state: most_in_flight >= max_concurrency ? 'full' : 'healthy' };
 }
 
-/** What operators set, for the audit log. */
 export async function readAccountSettings(tx: Db, id: string): Promise<Record<string, unknown>> {
   const view: Readonly<Record<string, unknown>> = accountView(await findAccount(tx, id));
   return Object.fromEntries(ACCOUNT_SETTINGS.map((name) => [name, view[name]]));

@@ -102,7 +102,6 @@ export const CREDITS_OPERATIONS = {
   }),
 };
 
-/** Balances of all users, or of one. */
 const BalancesQuery = z.strictObject({
   user: param.user.describe('of this user; `*` stands for any text, also of the e-mail address'),
   below: money('with less than this amount available'),
@@ -141,7 +140,6 @@ export const BALANCES_OPERATIONS = {
   }),
 };
 
-/** The statement of a wallet: every movement with the balance after it. */
 const EXPORT_PAGE = 5_000;
 const COLUMNS = ShownMovement.keyof().options;
 

@@ -28,13 +28,11 @@ export interface AdminServices {
   readonly publicUrl: () => string;
   readonly accounts: AccountControl;
   readonly explain: Gateway['explain'];
-  /** Largest body of a text call. */
   readonly maxTextBytes: number;
   readonly warnings: Warnings;
   readonly settings: readonly SettingReport[];
 }
 
-/** Who makes an admin call. */
 export interface Operator {
   readonly by: Actor;
 }

@@ -67,7 +67,6 @@ export const rowKey = {
 const ASCENDING = '.asc';
 const sortsOf = (list: SortedList): Readonly<Record<string, ListSort>> => LIST_SORTS[list];
 
-/** The parameters of a page of a list that has orders. */
 export function sortedParams(list: SortedList) {
   const names = Object.keys(sortsOf(list));
   const searched = names.filter((name) => !sortsOf(list)[name]?.hasIndex);
@@ -142,7 +141,6 @@ export function sendPage<T>(call: Call, rows: readonly T[], { limit, view, key, 
   });
 }
 
-/** A list that is never longer than a page. */
 export const wholeList = (data: readonly object[], more?: object) => ({
   object: 'list',
   ...more,

@@ -57,7 +57,6 @@ export const param = {
     .describe('`json` (default) or `csv`; a CSV has every row, not a page'),
 };
 
-/** Some of them, by name. */
 export const params = <const S extends string>(names: S) =>
   Object.fromEntries(words(names).map((name) => [name, param[name as keyof typeof param]])) as {
     [K in Words<S> & keyof typeof param]: (typeof param)[K];

@@ -25,7 +25,6 @@ export function rejection(lines: readonly string[], code: ErrorCode = 'invalid_r
   return fail(code, `${lines.join('; ')}.`, param === undefined ? {} : { param });
 }
 
-/** Rejects a change without a member. */
 export function expectChange(body: object): void {
   if (Object.values(body).every((value) => value === undefined))
     throw fail('invalid_request', 'Provide at least one field to update.');

@@ -75,7 +75,6 @@ const requestView = (row: requestLog.RequestRow): LoggedRequest => ({
   }),
 });
 
-/** What the caller could observe. */
 export const observedView = (row: requestLog.RequestRow): OwnRequest =>
   shownRow(OwnRequest, row, {
     key: row.key_id || null,

@@ -24,7 +24,6 @@ const SUBMISSIONS = {
   more: { currency: 'USD' },
 } as const;
 
-/** For commands: the oldest submissions. */
 export const oldestSubmissions = async (db: Db, limit: number): Promise<readonly OpenSubmission[]> =>
   (await readList(db, SUBMISSIONS, { limit })).map(SUBMISSIONS.view);
 

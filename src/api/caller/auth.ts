@@ -46,7 +46,6 @@ export class Auth {
       : this.callerOf(call, key);
   }
 
-  /** The caller of a key that is known. */
   callerOf(call: Call, key: Key): Caller {
     // First, so that a refused call of a known key is in the request log.
     // Of several groups the first that there is, until a request has named its model.
@@ -118,7 +117,6 @@ const hasOnlyGenerateKey = (call: Call): boolean =>
 const keyInQuery = ({ query }: Call): string | null =>
   query.includes('key=') || query.includes('%') ? new URLSearchParams(query).get('key') : null;
 
-/** Returns every credential of the request once. */
 export function credentialsOf(call: Call): string[] {
   const isGeneratePath = rules.takesGenerateCredentials(call.path);
   const inQuery = keyInQuery(call);

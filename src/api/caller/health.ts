@@ -10,11 +10,9 @@ import { type StaticFile, sendStaticFile, staticFile } from './static-file.ts';
 export interface HealthServices {
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Who may read the metrics here. */
   readonly metricsAccess: MetricsAccess;
   /** Resolves to undefined when ready, otherwise to the reason. */
   readonly notReady: () => Promise<string | undefined>;
-  /** The address in the OpenAPI document. */
   readonly publicUrl: () => string;
 }
 

@@ -25,7 +25,6 @@ export interface VideoApiServices {
   readonly bodyBudget: BodyBudget;
   /** Of a user without a number of its own. */
   readonly createsPerMinute: number;
-  /** Largest body of a create request, in bytes. */
   readonly videoBodyLimit: number;
 }
 

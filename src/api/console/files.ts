@@ -86,7 +86,6 @@ type OutgoingHeaders = Readonly<Record<string, string>>;
 
 const REFERENCE = 'reference/';
 
-/** The API reference: a page and its files. */
 export async function sendReference({ files }: { readonly files: ConsoleFiles }, call: Call): Promise<void> {
   const all = await files.load();
   // A console that was built by an earlier version has no reference.

@@ -27,7 +27,6 @@ export interface ConsoleServices {
   readonly passwords: people.Passwords;
   readonly signIn: people.SignIn;
   readonly linkGate: people.SuspectGate;
-  /** There is no operator yet. */
   readonly isFirstRun: () => Promise<boolean>;
   /** Undefined without OIDC_ISSUER. */
   readonly oidc: { readonly client: people.OidcClient; readonly operators: readonly people.OperatorRule[] } | undefined;

@@ -14,7 +14,6 @@ export const SESSION_SETTINGS = `set timezone = 'UTC'; set datestyle = 'ISO, YMD
 /** A change of the schema that runs just now, such as the removal of an old month, takes less. */
 const LOCK_MS = 30_000;
 
-/** Counts what was exported, for the report. */
 export interface ExportTotals {
   tables: number;
   rows: number;

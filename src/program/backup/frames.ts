@@ -41,7 +41,6 @@ const HEAD_BYTES = 5;
 /** Of a content. Frames of rows have 64 KiB, and the header names every partition. */
 const MAX_CONTENT_BYTES = 4 * 2 ** 20;
 
-/** Makes frames and sums up what they contain. */
 export class FrameWriter {
   readonly #hash = createHash('sha256');
 
@@ -89,7 +88,6 @@ export class FrameReader {
     return { name, content };
   }
 
-  /** The content of the next frame, which must be of this kind. */
   async json<T>(name: FrameName, schema: z.ZodType<T>): Promise<T> {
     const frame = await this.next();
     if (frame.name !== name) throw new BackupError('the file is damaged');

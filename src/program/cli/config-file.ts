@@ -57,7 +57,6 @@ async function readSecretFile(path: string): Promise<string> {
 export const isEmpty = (file: SetupFile): boolean => Object.values(file).every((objects) => objects.length === 0);
 
 interface ReportOptions {
-  /** Of the configuration file. */
   readonly path: string;
   /** Nothing was changed, and the keys of the report do not exist. */
   readonly isDryRun?: boolean;

@@ -5,7 +5,6 @@ import { type Config, loadConfig } from '../../platform/config.ts';
 import { type AppContext, openContext, openStore, type Store } from '../server/index.ts';
 import { endAtOnce, StopRequests } from './stop-requests.ts';
 
-/** The actor of commands in the audit log. */
 export const BY_CLI: Actor = { actor: 'cli' };
 
 /** Closes the context when the task ends or fails. */

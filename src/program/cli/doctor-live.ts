@@ -100,7 +100,6 @@ async function checkLiveAccounts(context: AppContext): Promise<readonly Finding[
     : [good('Accounts', `all ${row?.all} take calls`)];
 }
 
-/** Calls in flight on the accounts, of all servers. */
 async function checkLoad(db: Db): Promise<Finding[]> {
   const { rows } = await sql<{ id: string; max: number; flying: number }>`
     select a.id, a.max_concurrency as max, max((l.in_flight ->> a.id)::int) as flying

@@ -10,7 +10,6 @@ import { CliError, type Store } from '../server/index.ts';
 import { BY_CLI, withStore } from './context.ts';
 import { info } from './output.ts';
 
-/** Stands for stdout. */
 const STDOUT = '-';
 
 export const exportCommand = (): Command =>

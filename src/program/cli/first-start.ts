@@ -18,7 +18,6 @@ export interface FirstStart {
 
 export interface SetupSource {
   readonly setup: SetupFile | undefined;
-  /** The path of the file. */
   readonly config?: string;
 }
 

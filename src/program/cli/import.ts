@@ -10,7 +10,6 @@ import { withStore } from './context.ts';
 import { sourceCommand } from './import-source.ts';
 import { info } from './output.ts';
 
-/** Stands for stdin. */
 const STDIN = '-';
 
 export const importCommand = (): Command =>

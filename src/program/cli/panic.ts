@@ -6,7 +6,6 @@ const PANIC_MS = 10_000;
 
 export interface PanicHandler {
   readonly log: Log;
-  /** Asks for an orderly stop. */
   readonly stop: () => void;
   readonly endAtOnce: () => void;
 }

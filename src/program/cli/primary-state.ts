@@ -31,7 +31,6 @@ export class PrimaryState {
     this.#signIns = new LocalSignInCounts(clock);
   }
 
-  /** `post` sends a notice to the worker. */
   openPart(post: (name: string, input: unknown) => void): SharedPart {
     const id = this.#nextId;
     this.#nextId += 1;

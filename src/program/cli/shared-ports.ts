@@ -7,7 +7,6 @@ import { claimPort, type PortSockets } from '../server/index.ts';
 const FIRST_DESCRIPTOR = 4;
 
 export class SharedPorts {
-  /** The port of the API. */
   readonly port: number;
   /** What workers listen on. */
   readonly inWorkers: PortSockets;

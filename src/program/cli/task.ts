@@ -5,7 +5,6 @@ import { loadServices } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { info, print } from './output.ts';
 
-/** Submissions listed at most. */
 const LISTED = 200;
 
 interface Options {

@@ -22,7 +22,6 @@ export const PRIMARY_SERVICES = { allMetrics: 'metrics.all', lastMetrics: 'metri
 
 export interface StartQuestion extends WorkerShare {
   readonly protocol: number;
-  /** The port of the API. */
   readonly port: number;
   readonly sockets: PortSockets;
 }
@@ -74,7 +73,6 @@ class WorkerProcess {
     });
   }
 
-  /** Opens everything that requests need. */
   async #start({ protocol, ...place }: StartQuestion): Promise<void> {
     try {
       if (protocol !== LINK_PROTOCOL)

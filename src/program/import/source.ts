@@ -14,7 +14,6 @@ export type SourceRow = Readonly<Record<string, string | undefined>>;
 export interface SourceDb {
   /** In the order of the first of its columns that is an id. None when there is no such table. */
   rows(table: string): Promise<readonly SourceRow[]>;
-  /** Different values of a column. */
   values(table: string, column: string): Promise<readonly string[]>;
   count(table: string): Promise<number>;
   close(): Promise<void>;

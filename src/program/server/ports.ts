@@ -6,7 +6,6 @@ import { type BoundPort, bindPort, HealthListener, type ListeningSocket } from '
 import { operatorRow } from '../../rules/index.ts';
 import { CliError } from './context.ts';
 
-/** The ports that serve requests. */
 export type PortName = 'PORT' | 'METRICS_PORT';
 
 export type PortSockets = Readonly<Record<PortName, readonly ListeningSocket[]>>;
@@ -14,7 +13,6 @@ export type PortSockets = Readonly<Record<PortName, readonly ListeningSocket[]>>
 /** The place of this process among the workers of a server, and its link to their primary. */
 export interface ClusterMember extends WorkerShare {
   readonly primary: Link;
-  /** The port of the API. */
   readonly port: number;
   /** What the primary has claimed, for all workers. */
   readonly sockets: PortSockets;

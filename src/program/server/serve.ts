@@ -23,7 +23,6 @@ export interface Running {
   readonly catalog: () => Catalog;
   /** Loads configuration changes now, rather than within seconds. */
   refresh(): Promise<void>;
-  /** The metrics of this process. */
   metricsText(): Promise<string>;
   /** Resolves to undefined when ready, otherwise to the reason. */
   notReady(): Promise<string | undefined>;

@@ -10,7 +10,6 @@ import type { Db, Row } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { IDEMPOTENCY } from '../../rules/index.ts';
 
-/** Which request a record stands for. */
 export interface IdempotentRequest {
   readonly userId: string;
   readonly operation: string;

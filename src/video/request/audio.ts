@@ -28,7 +28,6 @@ interface WavFormat {
   readonly bytesPerSecond: number;
 }
 
-/** Undefined without a format and samples. */
 function wavLength(file: FileBytes): AudioLength | undefined {
   if (!hasText(file, 0, 'RIFF') || !hasText(file, 8, 'WAVE')) return undefined;
   let format: WavFormat | undefined;

@@ -107,7 +107,6 @@ function readRole(item: JsonMembers, param: string, type: rules.MediaItemType): 
   return known;
 }
 
-/** Checks the address of a media item. */
 export function checkItem(item: ItemShape, target: TaskTarget): CheckedItem {
   if (item.type === 'text') return item;
   const rule: rules.MediaItemRule = rules.MEDIA_ITEMS[item.type];

@@ -5,7 +5,6 @@ import { LocalProgress } from './mirror-reading.ts';
 import type { ResultFacts } from './result.ts';
 import type { UpstreamFile } from './upstream-source.ts';
 
-/** Downloads the whole result. */
 export type Fetch = () => Promise<UpstreamFile>;
 
 export interface DownloadOptions {
@@ -25,7 +24,6 @@ export class MirrorDownload {
   readonly over: Promise<void>;
   /** Reserved on disk; 0 until it is known. */
   bytes = 0;
-  /** Why the download broke. */
   failure: unknown;
   readonly #options: DownloadOptions;
   readonly #facts = Promise.withResolvers<ResultFacts | undefined>();

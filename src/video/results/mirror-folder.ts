@@ -117,7 +117,6 @@ export class MirrorFolder {
 
 export interface ListedFile {
   readonly path: string;
-  /** Name of the result. */
   readonly name: string;
   readonly isFinished: boolean;
   readonly bytes: number;

@@ -11,7 +11,6 @@ export class MirrorFailure extends Error {
   override readonly name = 'MirrorFailure';
 }
 
-/** How far a file is written. */
 export interface Progress {
   /** Waits until more than `position` bytes of the result are written, and returns how many are. Rejects when no more will come. */
   beyond(position: number): Promise<number>;

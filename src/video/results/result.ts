@@ -18,7 +18,6 @@ export function resultOf(task: TaskRow, kind: ResultKind): Result {
   return { task, kind, name };
 }
 
-/** The results that a succeeded task has. */
 export const resultsOf = (task: TaskRow): readonly Result[] =>
   hasLastFrame(task) ? [resultOf(task, 'video'), resultOf(task, 'last_frame')] : [resultOf(task, 'video')];
 
@@ -35,7 +34,6 @@ export const urlsOf = ({ result_url, last_frame_url }: TaskRow): ResultUrls => (
   last_frame: last_frame_url ?? undefined,
 });
 
-/** Size and type of a whole result. */
 export interface ResultFacts {
   readonly size: number;
   readonly type: string;

@@ -22,7 +22,6 @@ const GROUP_TYPE = ASSET_GROUP_TYPES[1];
 /** Name of a group whose session has none. */
 const DEFAULT_NAME = 'Real person';
 
-/** What the return page shows. */
 interface ReturnedSession {
   readonly status: SessionStatus;
   readonly redirectUrl: string | undefined;

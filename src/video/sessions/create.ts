@@ -176,7 +176,6 @@ const recoverSession = ({ db }: Pick<VideoServices, 'db'>, name: SessionName): P
     if (removed > 0n || rows.length === 0) await removeRecord(tx, name);
   });
 
-/** Sessions removed per run of the job. */
 const BATCH = 100;
 
 /** Removes sessions whose replica stopped while they were being created. */

@@ -162,7 +162,6 @@ export async function endReview(tx: Tx, { user_id, id, review_until }: TaskRow):
     .execute();
 }
 
-/** Tasks expired per run of the job. */
 const EXPIRY_BATCH = 100;
 
 /** Ends tasks whose account is gone or cannot be asked; no check would end them. Returns how many. */

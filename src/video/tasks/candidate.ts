@@ -13,7 +13,6 @@ const CLOCK_SKEW_S = 120;
 /** The longest time between our commit and the provider's creation of the task. */
 const SUBMISSION_WINDOW_S = 300;
 
-/** What a comparison needs of a submission. */
 export type Claimant = Pick<
   TaskRow,
   'created_at' | 'safety_identifier' | 'parameters' | 'has_video_input' | 'callback_token_hash' | 'sent_expiry' | 'id'

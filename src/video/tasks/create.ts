@@ -183,7 +183,6 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<Cr
     },
   });
 
-/** Where the callbacks of a new task go. */
 interface Owner {
   readonly userId: string;
 }

@@ -4,14 +4,12 @@ import type { Db } from '../../platform/db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 
-/** What a check needs of a task. */
 export type DueTask = Pick<
   TaskRow,
   | Words<'user_id id group_id account_id upstream_id status progress created_at expires_at missing_reports'>
   | Words<'missing_since review_until usage_tokens cancel_requested_at upstream_model'>
 >;
 
-/** An account and how many of its tasks may be taken. */
 export interface AccountSlots {
   readonly accountId: string;
   readonly slots: number;

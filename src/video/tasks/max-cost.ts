@@ -20,7 +20,6 @@ export interface MaxCost {
   readonly rate: Nanos;
 }
 
-/** The parameters that decide the cost. */
 export type CostFacts = Pick<
   TaskRequest,
   'duration' | 'frames' | 'resolution' | 'ratio' | 'hasVideoInput' | 'promptOptions'

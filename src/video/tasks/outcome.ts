@@ -18,7 +18,6 @@ import { assetGone, type CreatedTask, rejectionError, type Submission } from './
 import { discardTask, lockTask, type TaskRow, updateTask } from './task.ts';
 
 type SentOutcome = Exclude<CreateOutcome, { kind: 'not_sent' }>;
-/** A submission that was sent to an account. */
 type Sent = Submission & { readonly account: Account };
 type Rejected = Extract<CreateOutcome, { kind: 'rejected' }>;
 

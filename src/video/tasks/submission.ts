@@ -155,7 +155,6 @@ async function decide(tx: Db, task: TaskRow): Promise<void> {
   crashPoint('task.recovering');
 }
 
-/** Submissions recovered per run of the job. */
 const BATCH = 100;
 
 /** Recovers abandoned submissions. Each has a transaction of its own: a batch would lock several wallets, in any order. */

@@ -107,6 +107,5 @@ export function videoView(task: TaskRow) {
   });
 }
 
-/** Without the members that are undefined. */
 const defined = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;

@@ -52,7 +52,6 @@ export function startedValidation(id: unknown, url: unknown, accountUrl: string)
 /** `done` also when the object was gone before. */
 export type DeleteOutcome = 'done' | 'rejected' | 'failed';
 
-/** Of one account. */
 export interface AssetLibrary {
   createGroup(group: { name: string; description: string }): Promise<AssetCreateOutcome<ReportedGroup>>;
   /** Groups with exactly this name: ours carry our id as their name. */

@@ -31,7 +31,6 @@ export type QueryOutcome<T> =
 
 export type CancelOutcome = 'cancelled' | 'rejected' | 'failed';
 
-/** A page of the provider's list. */
 export interface ListedTasks {
   readonly tasks: readonly ReportedTask[];
   /** No older tasks exist. */

@@ -1,7 +1,6 @@
 /** Rows of the tables of errors that each family has. */
 import type { ErrorCode, FaultKind, TaskErrorCode } from '../../rules/index.ts';
 
-/** An error body of the provider. */
 export interface ProviderError {
   readonly status: number;
   readonly code: string;

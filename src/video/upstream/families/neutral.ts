@@ -4,7 +4,6 @@ import type { NeutralItem, NeutralMedia, NeutralText } from '../../request/task-
 
 export const isMedia = (item: NeutralItem): item is NeutralMedia => item.type !== 'text';
 
-/** All texts as one. */
 export function promptOf(items: readonly NeutralItem[]): NeutralText {
   const texts = items.flatMap((item) => (item.type === 'text' ? [item.text] : []));
   const [only, ...others] = texts;
