@@ -1,9 +1,8 @@
 /** A configuration, people and a report from a draft. What the configuration cannot hold is left out, and the report says why. */
-import type { z } from 'zod';
 import { publicRates } from '../../catalog/setup/index.ts';
 import { FALLBACK, IMPORTED_KINDS, MAX_GROUPS, mistakenBaseUrl, USER_ID } from '../../rules/index.ts';
 import { AccountEntry, KeyEntry, ModelEntry, type SetupFile, UserEntry } from '../../schemas/index.ts';
-import type { Draft, DraftChannel, DraftUser, ModelPrices, ReportRow } from './draft.ts';
+import type { Draft, DraftChannel, ModelPrices, ReportRow } from './draft.ts';
 import { type DraftPool, poolsOf, slugOf } from './pools.ts';
 
 export interface PlannedPerson {
@@ -56,20 +55,6 @@ export async function buildSetup(draft: Draft, options: BuildOptions): Promise<I
   return { file: { groups, accounts, models, users, keys, characters: [] }, people, openings, rows: draft.rows };
 }
 
-/** The value, or nothing and a line of the report: one bad row must not keep the others from coming. */
-function checked<S extends z.ZodType>(
-  draft: Draft,
-  kind: ReportRow['kind'],
-  name: string,
-  entry: { readonly schema: S; readonly value: unknown },
-): z.infer<S> | undefined {
-  const result = entry.schema.safeParse(entry.value);
-  if (result.success) return result.data;
-  const [issue] = result.error.issues;
-  draft.lose(kind, name, `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? 'another value'}`);
-  return undefined;
-}
-
 // ---------------------------------------------------------------- groups, accounts, models
 
 function isUsable(draft: Draft, channel: DraftChannel, label: string): boolean {
@@ -78,8 +63,8 @@ function isUsable(draft: Draft, channel: DraftChannel, label: string): boolean {
     return false;
   }
   return channel.secrets.every((_, n) => {
-    const value = { ...accountOf(channel, n, label), group: 'any' };
-    return checked(draft, 'account', channel.name, { schema: AccountEntry, value }) !== undefined;
+    const account = AccountEntry.safeParse({ ...accountOf(channel, n, label), group: 'any' });
+    return draft.accepted('account', channel.name, account) !== undefined;
   });
 }
 
@@ -135,7 +120,7 @@ function accountsOf(draft: Draft, channel: DraftChannel, pools: readonly DraftPo
       'account',
       account.id,
       `${channel.name} at ${account.base_url}, priority ${priority}, ${groups.length} groups`,
-      [...channel.remarks, ...(isClipped ? [`priority ${channel.priority} becomes ${priority}`] : [])],
+      [...channel.remarks, isClipped && `priority ${channel.priority} becomes ${priority}`],
     );
     return [{ ...account, priority, group: groups[0], groups }] as SetupFile['accounts'];
   });
@@ -153,14 +138,14 @@ async function modelsOf(draft: Draft, pools: readonly DraftPool[], now: number):
     const prices = set ?? (await listPrices(draft, own, id, now));
     const remark = draft.modelRemarks.get(id);
     draft.report('model', id, priceText(prices), [
-      ...(remark === undefined ? [] : [remark]),
-      ...(set || !prices ? [] : ['the price is that of the public list']),
-      ...(prices ? [] : ['calls are refused until it has a price']),
+      remark,
+      !set && prices && 'the price is that of the public list',
+      !prices && 'calls are refused until it has a price',
     ]);
     for (const [others, groups] of Map.groupBy(own, (pool) => fallbackOf(pool, own).join(' '))) {
       const fallback = others === '' ? undefined : others.split(' ');
       const value = { id, groups: groups.map((pool) => pool.id), prices, fallback };
-      const model = checked(draft, 'model', id, { schema: ModelEntry, value });
+      const model = draft.accepted('model', id, ModelEntry.safeParse(value));
       if (model) models.push(model);
     }
   }
@@ -218,25 +203,23 @@ function usersOf(draft: Draft, context: UserContext) {
       ...(hasAddress && { email: user.email }),
       ...(key_groups.length > 0 && user.isPerson && { key_groups, max_keys: MAX_OWN_KEYS }),
     };
-    const entry = checked(draft, 'user', user.name, { schema: UserEntry, value });
+    const entry = draft.accepted('user', user.name, UserEntry.safeParse(value));
     if (!entry) continue;
     taken.add(id);
     ids.set(user.ref, id);
     users.push(entry);
     draft.report('user', id, `balance ${balance}`, [
-      ...(id === user.name ? [] : [`was ${user.name}`]),
-      ...(context.strangers.has(id) ? ['a user of this name exists here, and gets its keys and balance'] : []),
+      id !== user.name && `was ${user.name}`,
+      context.strangers.has(id) && 'a user of this name exists here, and gets its keys and balance',
       ...user.remarks,
     ]);
-    if (hasAddress && user.isPerson) planPerson(draft, user, id, context.people);
-    else if (user.isPerson) draft.lose('person', user.name, 'it has no e-mail address to sign in with');
+    if (!user.isPerson) continue;
+    if (hasAddress) {
+      context.people.push({ email: user.email ?? '', name: user.name, user: id });
+      draft.report('person', user.email ?? '', `signs in for ${id}`, ['sets a new password by a one-time link']);
+    } else draft.lose('person', user.name, 'it has no e-mail address to sign in with');
   }
   return { users, ids };
-}
-
-function planPerson(draft: Draft, { email = '', name }: DraftUser, user: string, people: PlannedPerson[]): void {
-  people.push({ email, name, user });
-  draft.report('person', email, `signs in for ${user}`, ['sets a new password by a one-time link']);
 }
 
 function keysOf(
@@ -257,7 +240,7 @@ function keysOf(
       ...{ user, name, group, groups: groups.includes(group) ? groups : [group, ...groups], ...key.value },
       ...{ models: key.models, addresses: key.addresses, expires_at: key.expiresAt, ...key.limits },
     };
-    const entry = checked(draft, 'key', name, { schema: KeyEntry, value });
+    const entry = draft.accepted('key', name, KeyEntry.safeParse(value));
     if (!entry) return [];
     const cap = key.limits.spend_total === undefined ? [] : [`cap ${key.limits.spend_total}`];
     const limits = [...cap, ...(key.expiresAt === undefined ? [] : [`until ${key.expiresAt}`])];

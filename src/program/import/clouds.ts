@@ -2,6 +2,10 @@
 import type { CloudSettings } from '../../rules/index.ts';
 import { jsonObjectOf } from './draft.ts';
 
+const CLOUD_KINDS = ['azure', 'bedrock', 'vertex'] as const;
+export type CloudKind = (typeof CLOUD_KINDS)[number];
+export const isCloud = (kind: string): kind is CloudKind => CLOUD_KINDS.some((cloud) => cloud === kind);
+
 export interface CloudParts {
   /** Undefined for the address that the region has. */
   readonly baseUrl: string | undefined;

@@ -1,4 +1,5 @@
 /** What a source has, in the words of this gateway; `build.ts` makes a configuration of it. A reader of a source fills a draft and nothing else. */
+import type { z } from 'zod';
 import type { StoredLimits } from '../../core/index.ts';
 import type { CloudSettings, ForeignGateway, ImportedKind } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
@@ -14,6 +15,9 @@ export interface ReportRow {
   /** What it becomes, with exact amounts, and the reason of a change or loss. */
   readonly note: string;
 }
+
+/** Sentences about what changes. Those that do not apply are false or empty. */
+export type Remarks = readonly (string | false | undefined)[];
 
 /** A group of the source: accounts with a factor on every price. */
 export interface DraftTariff {
@@ -38,7 +42,7 @@ export interface DraftChannel {
   /** Lower ones first. */
   readonly priority: number;
   readonly settings?: Pick<SetupFile['accounts'][number], 'weight' | 'max_concurrency' | 'rpm' | 'tpm'>;
-  readonly remarks: readonly string[];
+  readonly remarks: Remarks;
 }
 
 export interface DraftUser {
@@ -51,7 +55,7 @@ export interface DraftUser {
   readonly limits: StoredLimits;
   /** Whether a person signs in to the source with the e-mail address. */
   readonly isPerson: boolean;
-  readonly remarks: readonly string[];
+  readonly remarks: Remarks;
 }
 
 export interface DraftKey {
@@ -65,7 +69,7 @@ export interface DraftKey {
   readonly addresses: readonly string[] | undefined;
   readonly expiresAt: string | undefined;
   readonly limits: StoredLimits;
-  readonly remarks: readonly string[];
+  readonly remarks: Remarks;
 }
 
 export type ModelPrices = SetupFile['models'][number]['prices'];
@@ -86,13 +90,21 @@ export class Draft {
     this.source = source;
   }
 
-  report(kind: ReportRow['kind'], name: string, note: string, remarks: readonly string[] = []): void {
-    const parts = [note, ...remarks].filter((part) => part !== '');
-    this.rows.push({ kind, name, outcome: remarks.length > 0 ? 'changes' : 'comes', note: parts.join('; ') });
+  report(kind: ReportRow['kind'], name: string, note: string, remarks: Remarks = []): void {
+    const changes = remarks.filter(Boolean);
+    const parts = [note, ...changes].filter((part) => part !== '');
+    this.rows.push({ kind, name, outcome: changes.length > 0 ? 'changes' : 'comes', note: parts.join('; ') });
   }
 
   lose(kind: ReportRow['kind'], name: string, note: string): void {
     this.rows.push({ kind, name, outcome: 'lost', note });
+  }
+
+  /** The value, or nothing and a line of the report: one bad row must not keep the others from coming. */
+  accepted<T>(kind: ReportRow['kind'], name: string, { data, error }: z.ZodSafeParseResult<T>): T | undefined {
+    const [issue] = error?.issues ?? [];
+    if (error) this.lose(kind, name, `${issue?.path.join('.') ?? ''}: expected ${issue?.message ?? 'another value'}`);
+    return data;
   }
 }
 
@@ -103,6 +115,12 @@ export function jsonOf(text: string | undefined): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** The texts of a list; none for anything else. */
+export function listOf(text: string | undefined): readonly string[] {
+  const list = jsonOf(text);
+  return Array.isArray(list) ? list.map(String) : [];
 }
 
 export const jsonObjectOf = (text: string | undefined): Readonly<Record<string, unknown>> => {
@@ -123,3 +141,7 @@ export const partsOf = (text: string | undefined, separator: RegExp): string[] =
     .filter((part) => part !== '');
 
 export const isTrue = (text: string | undefined): boolean => text === '1' || text === 'true' || text === 't';
+
+export const orNone = <T>(list: readonly T[]): readonly T[] | undefined => (list.length > 0 ? list : undefined);
+
+export const ADMINISTERS = 'it administers the source; "dragoman admin create" makes operators';

@@ -1,3 +1,3 @@
 export type { ReportRow, RowOutcome } from './draft.ts';
-export { type ImportRun, runImport, type SourceInput } from './run.ts';
-export { SourceError } from './source.ts';
+export { type ImportRun, runImport } from './run.ts';
+export { SourceError, type SourceInput } from './source.ts';

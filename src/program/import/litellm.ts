@@ -7,28 +7,20 @@ import { parse as parseYaml } from 'yaml';
 import { litellmPrice } from '../../catalog/setup/index.ts';
 import { formatNanos, type StoredLimits } from '../../core/index.ts';
 import { BARE_MODELS, type ImportedKind, KINDS_BY_SOURCE } from '../../rules/index.ts';
-import { azureAccount, bedrockAccount, type CloudParts, vertexAccount } from './clouds.ts';
+import { azureAccount, bedrockAccount, type CloudKind, type CloudParts, isCloud, vertexAccount } from './clouds.ts';
 import { nanosOf } from './decimal.ts';
-import { Draft, type DraftChannel, isTrue, jsonObjectOf, jsonOf, textsOf } from './draft.ts';
+import { ADMINISTERS, Draft, type DraftChannel, isTrue, jsonObjectOf, listOf, type Remarks, textsOf } from './draft.ts';
 import { openBox } from './secret-box.ts';
-import type { SourceDb, SourceRow } from './source.ts';
+import type { SourceDb, SourceInput, SourceRow } from './source.ts';
 
 type Params = Readonly<Record<string, unknown>>;
-
-export interface LitellmSource {
-  readonly database: SourceDb | undefined;
-  /** The text of its YAML file. */
-  readonly config: string | undefined;
-  readonly saltKey: string | undefined;
-  /** A variable of the environment, which the YAML file may name in place of a value. */
-  readonly variable: (name: string) => string | undefined;
-}
 
 /** Every key reaches the models that belong to no team. */
 const ALL = 'all';
 const teamTariff = (team: string): string => `team-${team}`;
 
-export async function readLitellm({ database, config, saltKey, variable }: LitellmSource): Promise<Draft> {
+export async function readLitellm(database: SourceDb | undefined, input: SourceInput): Promise<Draft> {
+  const { config, saltKey, variable } = input;
   const draft = new Draft('litellm');
   const file = (config === undefined ? {} : (parseYaml(config) ?? {})) as Readonly<Record<string, unknown>>;
   const main = (file.general_settings ?? {}) as { readonly master_key?: string };
@@ -110,12 +102,12 @@ function decrypt(value: string, key: Buffer): string {
 /** The name of a model is shorter, or has other characters. */
 const isSealed = (model: string): boolean => model.startsWith(GCM) || /^[A-Za-z0-9_-]{54,}={0,2}$/.test(model);
 
-const named = (value: unknown, variable: LitellmSource['variable']): string | undefined => {
+const named = (value: unknown, variable: SourceInput['variable']): string | undefined => {
   if (typeof value !== 'string') return undefined;
   return value.startsWith('os.environ/') ? variable(value.slice('os.environ/'.length)) : value;
 };
 
-const resolved = (params: Params, variable: LitellmSource['variable']): Params =>
+const resolved = (params: Params, variable: SourceInput['variable']): Params =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => [name, typeof value === 'string' ? named(value, variable) : value]),
   );
@@ -143,7 +135,7 @@ function addDeployment(draft: Draft, channels: Map<string, Collected>, { name: g
   if (!found) return draft.lose('model', name, `the provider of ${model} has no counterpart`);
   const { kind, upstream } = found;
   const baseUrl = texts.get('api_base') ?? texts.get('base_url');
-  const cloud = kind === 'azure' || kind === 'bedrock' || kind === 'vertex' ? cloudOf(kind, texts, baseUrl) : undefined;
+  const cloud = isCloud(kind) ? cloudOf(kind, texts, baseUrl) : undefined;
   const secret = cloud?.secret ?? texts.get('api_key');
   if (secret === undefined && kind !== 'ollama' && kind !== 'vllm')
     return draft.lose(
@@ -178,11 +170,7 @@ function kindOf(model: string, provider: string | undefined) {
   return kind && { kind, upstream: model };
 }
 
-function cloudOf(
-  kind: 'azure' | 'bedrock' | 'vertex',
-  texts: ReadonlyMap<string, string>,
-  baseUrl: string | undefined,
-): CloudParts | undefined {
+function cloudOf(kind: CloudKind, texts: ReadonlyMap<string, string>, baseUrl?: string): CloudParts | undefined {
   const key = texts.get('api_key');
   if (kind === 'azure') return key === undefined ? undefined : azureAccount(baseUrl, key, texts.get('api_version'));
   if (kind === 'vertex')
@@ -206,7 +194,7 @@ function finished({ limits, ...channel }: Collected): DraftChannel {
     );
     return {
       ...channel,
-      remarks: isLimited ? ['limits of its single deployments are lost; the account may have some'] : [],
+      remarks: [isLimited && 'limits of its single deployments are lost; the account may have some'],
     };
   }
   const [rpm, tpm, weight, parallel] = names.map((name) =>
@@ -242,18 +230,16 @@ function addOwner(draft: Draft, row: SourceRow, kind: 'user' | 'team'): void {
     ...{ ref: `${kind}:${id}`, name, email: kind === 'user' ? row.user_email : undefined, balance: left ?? '0' },
     ...{ limits: others, isPerson: kind === 'user' && row.user_email !== undefined },
     remarks: [
-      ...(row.user_role?.startsWith('proxy_admin')
-        ? ['it administers the source; "dragoman admin create" makes operators']
-        : []),
-      ...(kind === 'team' ? ['a team becomes a user with one wallet; its members and roles are lost'] : []),
-      ...(left === undefined ? ['it has no budget that could become a balance; --balance sets one'] : []),
+      row.user_role?.startsWith('proxy_admin') && ADMINISTERS,
+      kind === 'team' && 'a team becomes a user with one wallet; its members and roles are lost',
+      left === undefined && 'it has no budget that could become a balance; --balance sets one',
       ...remarks,
     ],
   });
 }
 
 /** A budget without a period ends when it is spent: what is left of it is the limit. It may be overspent. */
-function limitsOf(row: SourceRow): { readonly limits: StoredLimits; readonly remarks: readonly string[] } {
+function limitsOf(row: SourceRow): { readonly limits: StoredLimits; readonly remarks: Remarks } {
   const whole = (text: string | undefined): number | undefined => (Number(text ?? 0) > 0 ? Number(text) : undefined);
   const [rpm, tpm, concurrency] = [row.rpm_limit, row.tpm_limit, row.max_parallel_requests].map(whole);
   const budget = row.max_budget === undefined || row.max_budget === 'Infinity' ? undefined : nanosOf(row.max_budget);
@@ -271,10 +257,9 @@ function limitsOf(row: SourceRow): { readonly limits: StoredLimits; readonly rem
   return {
     limits: { ...(rpm && { rpm }), ...(tpm && { tpm }), ...(concurrency && { concurrency }), ...spend },
     remarks: [
-      ...(spend
-        ? []
-        : [`its budget of ${formatNanos(budget ?? 0n)} per ${period} is lost; a day and a month are the periods here`]),
-      ...(spend && 'spend_month' in spend ? [`a budget of ${period} becomes one of a calendar month`] : []),
+      !spend &&
+        `its budget of ${formatNanos(budget ?? 0n)} per ${period} is lost; a day and a month are the periods here`,
+      spend && 'spend_month' in spend && `a budget of ${period} becomes one of a calendar month`,
     ],
   };
 }
@@ -307,8 +292,7 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
   if (team_id === DASHBOARD) return;
   const name = `${row.key_alias || row.key_name || 'key'} #${token.slice(0, 8)}`;
   if (isTrue(row.blocked)) return draft.lose('key', name, 'it is blocked in the source');
-  const allowed = jsonOf(row.allowed_routes);
-  const routes = Array.isArray(allowed) ? allowed.map(String) : [];
+  const routes = listOf(row.allowed_routes);
   if (routes.length > 0 && routes.every((route) => MANAGEMENT.test(route)))
     return draft.lose('key', name, 'it manages the source and makes no calls');
   const ref = team_id ? `team:${team_id}` : user_id ? `user:${user_id}` : NOBODY;
@@ -329,12 +313,8 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
     limits: { ...limits, ...(left?.startsWith('-') && { spend_total: '0' }) },
     remarks: [
       ...remarks,
-      ...(routes.length > 0 && !routes.includes(CALLS)
-        ? [`it may make every call here, not only ${routes.join(', ')}`]
-        : []),
-      ...KEY_PARTS.flatMap(([column, note]) =>
-        /^$|^(?:null|\{\}|\[\])$/.test(row[column] ?? '') ? [] : [`${note} are lost`],
-      ),
+      routes.length > 0 && !routes.includes(CALLS) && `it may make every call here, not only ${routes.join(', ')}`,
+      ...KEY_PARTS.map(([column, note]) => !/^$|^(?:null|\{\}|\[\])$/.test(row[column] ?? '') && `${note} are lost`),
     ],
   });
 }
@@ -352,8 +332,7 @@ function inBoth(a: readonly string[], b: readonly string[]): readonly string[] {
 
 /** Undefined for every model. */
 function modelsOf(text: string | undefined, groups: KeyContext['accessGroups']): readonly string[] | undefined {
-  const list = jsonOf(text);
-  const names = Array.isArray(list) ? list.map(String) : [];
+  const names = listOf(text);
   if (names.length === 0 || names.some((name) => /^all-(?:proxy|team)-models$/.test(name))) return undefined;
   return names.flatMap((name) => groups.get(name) ?? [name]);
 }

@@ -4,9 +4,20 @@
  */
 import { formatNanos, isKeyFormat } from '../../core/index.ts';
 import { CODING_PLANS, foreignKindName, isEmbeddingModel, KINDS_BY_SOURCE } from '../../rules/index.ts';
-import { azureAccount, bedrockAccount, type CloudParts, vertexAccount } from './clouds.ts';
+import { azureAccount, bedrockAccount, type CloudKind, type CloudParts, isCloud, vertexAccount } from './clouds.ts';
 import { productOf, quotientOf } from './decimal.ts';
-import { Draft, type DraftChannel, isTrue, jsonObjectOf, jsonOf, partsOf, textsOf } from './draft.ts';
+import {
+  ADMINISTERS,
+  Draft,
+  type DraftChannel,
+  isTrue,
+  jsonObjectOf,
+  jsonOf,
+  listOf,
+  orNone,
+  partsOf,
+  textsOf,
+} from './draft.ts';
 import type { SourceDb, SourceRow } from './source.ts';
 
 type Options = ReadonlyMap<string, string>;
@@ -81,11 +92,11 @@ function readChannel(draft: Draft, row: SourceRow): void {
   const models = new Map(partsOf(row.models, /,/).map((model) => [model, atService(mapping.get(model) ?? model)]));
   const setting = jsonObjectOf(row.setting);
   const remarks = [
-    ...(keys.off > 0 ? [`${keys.off} disabled credentials stay behind`] : []),
-    ...(row.param_override || row.header_override ? ['overrides of parameters and headers are lost'] : []),
-    ...(setting.system_prompt || row.system_prompt ? ['its system prompt is lost'] : []),
-    ...(row.openai_organization ? ['its organization is lost; use a key of that organization'] : []),
-    ...(kind === 'bedrock' ? ["check the names of its models at Bedrock, in 'models' of the account"] : []),
+    keys.off > 0 && `${keys.off} disabled credentials stay behind`,
+    (row.param_override || row.header_override) && 'overrides of parameters and headers are lost',
+    Boolean(setting.system_prompt || row.system_prompt) && 'its system prompt is lost',
+    row.openai_organization && 'its organization is lost; use a key of that organization',
+    kind === 'bedrock' && "check the names of its models at Bedrock, in 'models' of the account",
   ];
   const channel: DraftChannel = {
     ...{ ref: id, name, kind, models, remarks, baseUrl: plan ?? (row.base_url || undefined), secrets: keys.live },
@@ -95,7 +106,7 @@ function readChannel(draft: Draft, row: SourceRow): void {
     priority: -Number(row.priority ?? 0),
     settings: { weight: Math.min(Math.max(Number(row.weight ?? 0), 1), 1_000) },
   };
-  if (kind !== 'azure' && kind !== 'bedrock' && kind !== 'vertex') return void draft.channels.push(channel);
+  if (!isCloud(kind)) return void draft.channels.push(channel);
   for (const [n, secret] of keys.live.entries()) {
     const parts = cloudOf(kind, secret, row);
     const ref = keys.live.length === 1 ? id : `${id}-${n + 1}`;
@@ -104,7 +115,7 @@ function readChannel(draft: Draft, row: SourceRow): void {
   }
 }
 
-function cloudOf(kind: 'azure' | 'bedrock' | 'vertex', secret: string, row: SourceRow): CloudParts | undefined {
+function cloudOf(kind: CloudKind, secret: string, row: SourceRow): CloudParts | undefined {
   const config = textsOf(jsonObjectOf(row.config));
   if (kind === 'azure') return azureAccount(row.base_url, secret, row.other || config.get('api_version'));
   if (kind === 'bedrock') {
@@ -188,13 +199,9 @@ function readUser(draft: Draft, row: SourceRow, dollars: Dollars): void {
     ...{ ref: row.id ?? '', name, email: row.email || undefined, balance: formatNanos(nanos), limits: {} },
     isPerson: true,
     remarks: [
-      ...(isExact ? [] : ['the balance is rounded to nine places']),
-      ...(rewards === 0n
-        ? []
-        : [`${formatNanos(rewards)} of rewards for invitations that were not transferred stay behind`]),
-      ...(Number(row.role ?? 0) >= ADMIN_ROLE
-        ? ['it administers the source; "dragoman admin create" makes operators']
-        : []),
+      !isExact && 'the balance is rounded to nine places',
+      rewards !== 0n && `${formatNanos(rewards)} of rewards for invitations that were not transferred stay behind`,
+      Number(row.role ?? 0) >= ADMIN_ROLE && ADMINISTERS,
     ],
   });
 }
@@ -218,14 +225,14 @@ function readToken(draft: Draft, row: SourceRow, { owner, auto, choices, dollars
   if (!isKeyFormat(key)) return draft.lose('key', name, 'its value has fewer than 20 or more than 256 characters');
   const home = owner.group || 'default';
   const group = row.group || home;
-  const own = jsonOf(row.auto_groups);
+  const own = listOf(row.auto_groups);
   const left = dollars(row.remain_quota).nanos;
   const expires = Number(row.expired_time ?? -1);
   const isLimited = isTrue(row.model_limits_enabled);
   const models = partsOf(row.model_limits_enabled === undefined ? row.models : isLimited ? row.model_limits : '', /,/);
   if (isLimited && models.length === 0)
     return draft.lose('key', name, 'its list of models is empty, so that it may call none');
-  const chosen = Array.isArray(own) && own.length > 0 ? own.map(String) : auto;
+  const chosen = own.length > 0 ? own : auto;
   draft.keys.push({
     ...{ ref: id, user: owner.id ?? '', name, value: { key } },
     tariffs: group === 'auto' ? chosen.filter((one) => one === home || choices.includes(one)) : [group],
@@ -233,8 +240,6 @@ function readToken(draft: Draft, row: SourceRow, { owner, auto, choices, dollars
     addresses: orNone(partsOf(row.allow_ips ?? row.subnet, /[\s,]+/)),
     expiresAt: expires > 0 ? new Date(expires * 1_000).toISOString() : undefined,
     limits: isTrue(row.unlimited_quota) ? {} : { spend_total: formatNanos(left > 0n ? left : 0n) },
-    remarks: status === EXHAUSTED ? ['it is used up in the source'] : [],
+    remarks: [status === EXHAUSTED && 'it is used up in the source'],
   });
 }
-
-const orNone = <T>(list: readonly T[]): readonly T[] | undefined => (list.length > 0 ? list : undefined);

@@ -4,27 +4,13 @@ import { addPerson, type CreatedLink } from '../../access/people/index.ts';
 import { type Applied, applySetup } from '../../catalog/setup/index.ts';
 import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { type ForeignGateway, leftTables } from '../../rules/index.ts';
+import { leftTables } from '../../rules/index.ts';
 import { buildSetup, type ImportSetup } from './build.ts';
 import { type Draft, jsonObjectOf, type ReportRow } from './draft.ts';
 import { readLitellm } from './litellm.ts';
 import { readOneApi } from './one-api.ts';
-import { openSource, type SourceDb, SourceError } from './source.ts';
+import { openSource, type SourceDb, SourceError, type SourceInput } from './source.ts';
 import { readSub2api } from './sub2api.ts';
-
-export interface SourceInput {
-  readonly source: ForeignGateway;
-  /** A SQLite file or a PostgreSQL address. Undefined for LiteLLM without a database. */
-  readonly address: string | undefined;
-  /** The text of the YAML file of LiteLLM. */
-  readonly config?: string | undefined;
-  /** What the option API of new-api or one-api has responded. */
-  readonly options?: string | undefined;
-  readonly saltKey?: string | undefined;
-  readonly variable: (name: string) => string | undefined;
-  readonly label: string;
-  readonly balance?: string | undefined;
-}
 
 export interface ImportContext {
   readonly db: Db;
@@ -75,8 +61,8 @@ async function readDraft(input: SourceInput): Promise<Draft> {
 }
 
 async function readSource(input: SourceInput, database: SourceDb | undefined): Promise<Draft> {
-  const { source, config, saltKey, variable } = input;
-  if (source === 'litellm') return readLitellm({ database, config, saltKey, variable });
+  const { source } = input;
+  if (source === 'litellm') return readLitellm(database, input);
   if (!database) throw new SourceError('it has no database');
   return source === 'sub2api' ? readSub2api(database) : readOneApi(database, source, savedOptions(input.options));
 }

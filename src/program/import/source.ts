@@ -5,6 +5,21 @@
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { connect } from '../../platform/db/index.ts';
+import type { ForeignGateway } from '../../rules/index.ts';
+
+export interface SourceInput {
+  readonly source: ForeignGateway;
+  /** A SQLite file or a PostgreSQL address. Undefined for LiteLLM without a database. */
+  readonly address: string | undefined;
+  /** The text of the YAML file of LiteLLM. */
+  readonly config?: string | undefined;
+  /** What the option API of new-api or one-api has responded. */
+  readonly options?: string | undefined;
+  readonly saltKey?: string | undefined;
+  readonly variable: (name: string) => string | undefined;
+  readonly label: string;
+  readonly balance?: string | undefined;
+}
 
 /** What keeps a source from being read; the message is for the operator. */
 export class SourceError extends Error {}

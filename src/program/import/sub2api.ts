@@ -5,7 +5,7 @@
 import { formatNanos, isKeyFormat, type StoredLimits } from '../../core/index.ts';
 import { KINDS_BY_SOURCE } from '../../rules/index.ts';
 import { nanosOf } from './decimal.ts';
-import { Draft, jsonObjectOf, jsonOf, textsOf } from './draft.ts';
+import { ADMINISTERS, Draft, jsonObjectOf, listOf, orNone, textsOf } from './draft.ts';
 import type { SourceDb, SourceRow } from './source.ts';
 
 const ACTIVE = 'active';
@@ -80,7 +80,7 @@ function readAccount(draft: Draft, row: SourceRow, { groups, proxy, used }: Acco
     // A mapping is also a list: the account serves no other model.
     models: mapping.size > 0 ? mapping : new Map(own.map((model) => [model, model])),
     settings: { max_concurrency: Math.max(1, Number(row.concurrency ?? 1)) },
-    remarks: mapping.size > 0 ? [] : ['it takes every model; the models are those that calls have used'],
+    remarks: [mapping.size === 0 && 'it takes every model; the models are those that calls have used'],
   });
 }
 
@@ -108,10 +108,8 @@ function readUser(draft: Draft, row: SourceRow): void {
     ...{ ref: id, name: email, email, balance: formatNanos(nanosOf(row.balance ?? '0')), isPerson: true },
     limits: { ...counted('concurrency', row.concurrency), ...counted('rpm', row.rpm_limit) },
     remarks: [
-      ...(frozen === 0n
-        ? []
-        : [`${formatNanos(frozen)} are frozen in the source and stay behind; end what holds them first`]),
-      ...(row.role === 'admin' ? ['it administers the source; "dragoman admin create" makes operators'] : []),
+      frozen !== 0n && `${formatNanos(frozen)} are frozen in the source and stay behind; end what holds them first`,
+      row.role === 'admin' && ADMINISTERS,
     ],
   });
 }
@@ -134,16 +132,14 @@ function readKey(draft: Draft, row: SourceRow, live: ReadonlySet<string | undefi
     return draft.lose('key', name, 'it is disabled or expired in the source');
   if (group === undefined) return draft.lose('key', name, 'it has no group');
   if (!isKeyFormat(key)) return draft.lose('key', name, 'its value has fewer than 20 or more than 256 characters');
-  const addresses = jsonOf(row.ip_whitelist);
-  const blocked = jsonOf(row.ip_blacklist);
   const windows = ['rate_limit_5h', 'rate_limit_7d'].filter((column) => nanosOf(row[column] ?? '0') > 0n);
   draft.keys.push({
     ...{ ref: id, user, name, value: { key }, tariffs: [group], models: undefined, expiresAt: row.expires_at },
-    addresses: Array.isArray(addresses) && addresses.length > 0 ? addresses.map(String) : undefined,
+    addresses: orNone(listOf(row.ip_whitelist)),
     limits: { ...spent('spend_total', row.quota, row.quota_used), ...spent('spend_day', row.rate_limit_1d) },
     remarks: [
-      ...(row.status === EXHAUSTED ? ['it is used up in the source'] : []),
-      ...(Array.isArray(blocked) && blocked.length > 0 ? ['its blocked addresses are lost'] : []),
+      row.status === EXHAUSTED && 'it is used up in the source',
+      listOf(row.ip_blacklist).length > 0 && 'its blocked addresses are lost',
       ...windows.map((column) => `the limit ${column} is lost; a day and a month are the periods here`),
     ],
   });
