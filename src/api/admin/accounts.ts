@@ -5,14 +5,7 @@ import { writeAudit } from '../../access/keys/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
 import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
-import {
-  ACCOUNT_COLUMNS,
-  ACCOUNT_SETTINGS,
-  line,
-  membersOf,
-  type ShownAccount,
-  shownGroups,
-} from '../../schemas/index.ts';
+import * as schemas from '../../schemas/index.ts';
 import { BY_GROUP } from './catalog.ts';
 import { notFound, operation } from './handler.ts';
 import { listOperation } from './list.ts';
@@ -30,7 +23,7 @@ type Secret = 'credential_sealed' | 'proxy_sealed' | 'assets_secret_sealed';
 interface AccountRow extends Omit<Row<'accounts'>, Secret> {
   readonly cooldowns: readonly CooldownColumns[];
   readonly park: JsonTimes<Row<'account_parks'>> | null;
-  readonly last_test: ShownAccount['last_test'];
+  readonly last_test: schemas.ShownAccount['last_test'];
   /** Of all servers, and of the one with the most. */
   readonly in_flight: number;
   readonly most_in_flight: number;
@@ -65,14 +58,14 @@ const LAST_TEST = sql`
 
 /** Selects columns by name, so that a column added later is not shown by accident. */
 const SELECT = sql<AccountRow>`
-  select ${sql.join(ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK}, ${LAST_TEST} from accounts`;
+  select ${sql.join(schemas.ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK}, ${LAST_TEST} from accounts`;
 
 function accountView(row: AccountRow) {
   const { park: _, most_in_flight: __, reached: ___, ...columns } = row;
   return {
-    ...membersOf(columns),
+    ...schemas.membersOf(columns),
     ...stateOf(row),
-    groups: shownGroups(row),
+    groups: schemas.shownGroups(row),
     base_url: withoutSecrets(row.base_url),
     assets: assetsView(row.assets),
     last_test: row.last_test && { ...row.last_test, at: new Date(row.last_test.at).toISOString() },
@@ -108,7 +101,7 @@ function stateOf({ park, cooldowns, most_in_flight, max_concurrency, reached }: 
 
 export async function readAccountSettings(tx: Db, id: string): Promise<Record<string, unknown>> {
   const view: Readonly<Record<string, unknown>> = accountView(await findAccount(tx, id));
-  return Object.fromEntries(ACCOUNT_SETTINGS.map((name) => [name, view[name]]));
+  return Object.fromEntries(schemas.ACCOUNT_SETTINGS.map((name) => [name, view[name]]));
 }
 
 async function findAccount(tx: Db, id: string): Promise<AccountRow> {
@@ -119,7 +112,7 @@ async function findAccount(tx: Db, id: string): Promise<AccountRow> {
 
 function assetsView(stored: unknown) {
   if (stored === null) return null;
-  const { base_url, region, project } = stored as NonNullable<ShownAccount['assets']>;
+  const { base_url, region, project } = stored as NonNullable<schemas.ShownAccount['assets']>;
   return { base_url: withoutSecrets(base_url), region, project };
 }
 
@@ -139,7 +132,7 @@ export const readAccount = async (db: Db, id: string): Promise<object> => ({
 });
 
 const TestBody = z.strictObject({
-  model: line(512, 'a model of the group; by default its cheapest one without a pattern').optional(),
+  model: schemas.line(512, 'a model of the group; by default its cheapest one without a pattern').optional(),
 });
 
 export const ACCOUNTS_OPERATIONS = {

@@ -6,15 +6,7 @@ import { fail, type StoredLimits } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import { countRows, type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import {
-  KeyCapture,
-  KeyChange,
-  mergeLimits,
-  NewKey,
-  type ShownKey,
-  storedGroups,
-  withGroup,
-} from '../../schemas/index.ts';
+import * as schemas from '../../schemas/index.ts';
 import { type AdminServices, notFound, operation } from './handler.ts';
 import { inGroup, matching } from './list.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
@@ -31,7 +23,11 @@ const KeysQuery = z.strictObject({ ...params('user group name'), ...sortedParams
 export async function sendKeys(
   call: Call,
   { user, group, name, ...query }: z.output<typeof KeysQuery>,
-  { db, clock, extend = (view) => view }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: ShownKey) => object },
+  {
+    db,
+    clock,
+    extend = (view) => view,
+  }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: schemas.ShownKey) => object },
 ): Promise<void> {
   const page = sortedPage('keys', query);
   const from = sql`
@@ -60,9 +56,9 @@ interface KeyChangeContext {
 export function changeKey(
   db: Db,
   id: string,
-  change: z.output<typeof KeyChange>,
+  change: z.output<typeof schemas.KeyChange>,
   { by, now, owner, check }: KeyChangeContext,
-): Promise<ShownKey> {
+): Promise<schemas.ShownKey> {
   expectChange(change);
   return db.transaction().execute(async (tx) => {
     const row = await keys.lockKey(tx, id, owner);
@@ -76,7 +72,7 @@ export function changeKey(
       .updateTable('keys')
       .set({
         ...(group !== undefined && { group_id: group }),
-        ...(groups !== undefined && { groups: storedGroups({ group: group ?? row.group_id, groups }) ?? null }),
+        ...(groups !== undefined && { groups: schemas.storedGroups({ group: group ?? row.group_id, groups }) ?? null }),
         ...(prefer !== undefined && { prefer }),
         ...(video_groups !== undefined && { video_groups }),
         ...(models !== undefined && { allowed_models: models }),
@@ -84,7 +80,7 @@ export function changeKey(
         ...(expires_at !== undefined && { expires_at }),
         ...(store !== undefined && { store }),
         ...(auto_cache !== undefined && { auto_cache }),
-        limits: JSON.stringify(mergeLimits(row.limits as StoredLimits, change)),
+        limits: JSON.stringify(schemas.mergeLimits(row.limits as StoredLimits, change)),
       })
       .where('id', '=', id)
       .returningAll()
@@ -101,7 +97,7 @@ export function rotateKey(
   id: string,
   overlapSeconds: number,
   { by, now, owner, check, secrets }: KeyChangeContext & { readonly secrets: keys.KeySecrets },
-): Promise<ShownKey & { readonly value: string | undefined; readonly replaces: ShownKey }> {
+): Promise<schemas.ShownKey & { readonly value: string | undefined; readonly replaces: schemas.ShownKey }> {
   return db.transaction().execute(async (tx) => {
     const old = await keys.lockKey(tx, id, owner);
     await check?.(tx, old);
@@ -140,7 +136,7 @@ export const KEYS_OPERATIONS = {
     },
   }),
   'admin.createKey': operation({
-    body: withGroup(NewKey),
+    body: schemas.withGroup(schemas.NewKey),
     status: 201,
     async handle({ by, body }, { db, clock, secrets }) {
       const { view, value } = await keys.createKey(db, body, { by, now: clock.now(), secrets });
@@ -148,7 +144,7 @@ export const KEYS_OPERATIONS = {
     },
   }),
   'admin.changeKey': operation({
-    body: KeyChange,
+    body: schemas.KeyChange,
     object: 'key',
     handle: ({ id, by, body }, { db, clock }) => changeKey(db, id, body, { by, now: clock.now() }),
   }),
@@ -166,7 +162,7 @@ export const KEYS_OPERATIONS = {
       rotateKey(db, id, overlap_seconds, { by, now: clock.now(), secrets }),
   }),
   'admin.captureKey': operation({
-    body: KeyCapture,
+    body: schemas.KeyCapture,
     object: 'key',
     handle: ({ id, by, body }, { db, clock }) => captureKey(db, id, body.hours, { by, now: clock.now() }),
   }),

@@ -2,20 +2,13 @@
 import { z } from 'zod';
 import { type AuditAction, PEPPER_LOCATION } from '../../access/keys/index.ts';
 import { createSealer, WrongMasterKey } from '../../core/index.ts';
-import {
-  connectForCopy,
-  copyIn,
-  type Database,
-  migrate,
-  migrateTo,
-  readMigrationState,
-} from '../../platform/db/index.ts';
+import * as postgres from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
 import { SESSION_SETTINGS } from './export.ts';
 import { BackupError, FrameReader, Header, parseContent, Sequences, TableStart } from './frames.ts';
 import { type ExportedTable, OPTIONAL_TABLES, PARTITION_FUNCTIONS, quoted, readTables } from './tables.ts';
 
-type Client = Awaited<ReturnType<typeof connectForCopy>>;
+type Client = Awaited<ReturnType<typeof postgres.connectForCopy>>;
 
 /** Filled by the migrations, or by a start without configuration: the rows of the file replace these. */
 const REPLACED = ['revisions', 'ledger_identity', 'usage_kept', 'secrets', 'person_links'] as const;
@@ -37,7 +30,10 @@ export interface ImportSource {
   readonly masterKeys: readonly (readonly [string, string])[];
 }
 
-export async function importFrames(database: Database, { chunks, masterKeys }: ImportSource): Promise<Imported> {
+export async function importFrames(
+  database: postgres.Database,
+  { chunks, masterKeys }: ImportSource,
+): Promise<Imported> {
   const reader = new FrameReader(chunks);
   try {
     const header = await reader.json('header', Header);
@@ -45,7 +41,7 @@ export async function importFrames(database: Database, { chunks, masterKeys }: I
     await prepareSchema(database, header);
     const imported = await loadAll(database, reader, header);
     // The file may be from an earlier version.
-    await migrate(database.url);
+    await postgres.migrate(database.url);
     return imported;
   } finally {
     await reader.close();
@@ -53,8 +49,8 @@ export async function importFrames(database: Database, { chunks, masterKeys }: I
 }
 
 /** Without the commit at the end, the closed connection rolls everything back. */
-async function loadAll({ url }: Database, reader: FrameReader, header: Header): Promise<Imported> {
-  const client = await connectForCopy(url);
+async function loadAll({ url }: postgres.Database, reader: FrameReader, header: Header): Promise<Imported> {
+  const client = await postgres.connectForCopy(url);
   try {
     await client.query(SESSION_SETTINGS);
     await client.query('begin');
@@ -86,8 +82,8 @@ function checkMasterKey({ pepper }: Header, masterKeys: ImportSource['masterKeys
 }
 
 /** Brings the database to the schema of the file. A file of an earlier version needs a database without a later schema. */
-async function prepareSchema(database: Database, header: Header): Promise<void> {
-  const { done, missing } = await readMigrationState(database.db);
+async function prepareSchema(database: postgres.Database, header: Header): Promise<void> {
+  const { done, missing } = await postgres.readMigrationState(database.db);
   const known = new Set([...done, ...missing]);
   const newest = header.migrations.at(-1) ?? '';
   if (header.migrations.some((name) => !known.has(name)))
@@ -99,7 +95,7 @@ async function prepareSchema(database: Database, header: Header): Promise<void> 
     throw new BackupError(
       `it has the schema ${newest}, and the database already has ${later.at(-1)}. Import it into a new, empty database; it is migrated afterwards`,
     );
-  await migrateTo(database.url, newest);
+  await postgres.migrateTo(database.url, newest);
 }
 
 async function load(client: Client, reader: FrameReader, header: Header): Promise<Imported> {
@@ -179,7 +175,7 @@ async function loadTable(client: Client, reader: FrameReader, { name, columns }:
     }
   }
   const statement = `copy ${quoted(name)} (${columns.map(quoted).join(', ')}) from stdin`;
-  const rows = await copyIn(client, statement, rowsOf());
+  const rows = await postgres.copyIn(client, statement, rowsOf());
   if (rows !== expected) throw new BackupError(`${name} has ${rows} rows, expected ${expected}: the file is damaged`);
   return rows;
 }

@@ -1,12 +1,5 @@
 /** The demo of `serve`: starts simulated providers beside the server and prints commands to try. */
-import {
-  applySetup,
-  DEMO_CHARACTER_MODEL,
-  DEMO_GROUPS,
-  DEMO_VIDEO_MODEL,
-  demoSetup,
-  hasDemo,
-} from '../../catalog/setup/index.ts';
+import * as catalog from '../../catalog/setup/index.ts';
 import { VIDEO_ENDPOINTS } from '../../rules/index.ts';
 import { type AppContext, CliError } from '../server/index.ts';
 import { info } from './output.ts';
@@ -24,11 +17,11 @@ const SIM_PORT = 4010;
 export async function startDemo(context: AppContext): Promise<Demo | undefined> {
   const { config, database, isFresh, isEmbedded, secrets } = context;
   if (config.DEMO === 'off') return undefined;
-  const isEnabled = config.DEMO === 'on' || (isFresh && isEmbedded) || (await hasDemo(database.db));
+  const isEnabled = config.DEMO === 'on' || (isFresh && isEmbedded) || (await catalog.hasDemo(database.db));
   if (!isEnabled) return undefined;
   const { startSim } = await import('../../../sim/index.ts');
   // Variant A has parameters that only this family of the simulated provider accepts.
-  const video = { models: { [DEMO_VIDEO_MODEL]: 'open' } } as const;
+  const video = { models: { [catalog.DEMO_VIDEO_MODEL]: 'open' } } as const;
   const sim =
     config.DEMO_PORT === undefined
       ? await startSim({ port: SIM_PORT, video }).catch(() => startSim({ port: 0, video }))
@@ -38,8 +31,8 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
           );
         });
   try {
-    const setup = demoSetup({ url: sim.url, videoUrl: sim.video.url });
-    const applied = await applySetup(database.db, setup, { secrets });
+    const setup = catalog.demoSetup({ url: sim.url, videoUrl: sim.video.url });
+    const applied = await catalog.applySetup(database.db, setup, { secrets });
     const keys = Object.fromEntries(applied.keys.map((key) => [key.group, key.token]));
     printKeys(keys);
     info(`Simulated providers listen at ${sim.url}; no request leaves this machine.`);
@@ -60,13 +53,13 @@ function printKeys(keys: Demo['keys']): void {
   info('The same as one line for another terminal, for the commands of README.md and docs/guides:');
   const variables = Object.entries(keys).map(([group, token]) => `${group.toUpperCase()}_KEY=${token}`);
   // The guides have one key, and this one serves nearly all of them.
-  const guideKey = keys[DEMO_GROUPS.responses];
+  const guideKey = keys[catalog.DEMO_GROUPS.responses];
   info(`  export ${variables.join(' ')}${guideKey === undefined ? '' : ` DRAGOMAN_KEY=${guideKey}`}`);
 }
 
 /** `token`: the admin token, on the start that created it. */
 export function printDemo(url: string, { keys }: Demo, token?: string): void {
-  const { responses, messages, generate } = DEMO_GROUPS;
+  const { responses, messages, generate } = catalog.DEMO_GROUPS;
   const [r, m, g] = [keys[responses], keys[messages], keys[generate]];
   if (r === undefined || m === undefined || g === undefined) {
     info(
@@ -148,7 +141,7 @@ function videoCommands(url: string, { m }: DemoKeys): DemoCommand[] {
   return [
     {
       about: 'a video task; its id is written to task.json',
-      command: `${post(`${url}${TASKS}`, m, { model: DEMO_VIDEO_MODEL, content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 })} | tee task.json`,
+      command: `${post(`${url}${TASKS}`, m, { model: catalog.DEMO_VIDEO_MODEL, content: [{ type: 'text', text: 'a lamp at night' }], duration: 5 })} | tee task.json`,
     },
     {
       about: 'its states until it is done, in about 15 seconds',
@@ -160,11 +153,11 @@ function videoCommands(url: string, { m }: DemoKeys): DemoCommand[] {
     },
     {
       about: 'public characters for a model',
-      command: get(`'${url}/v1/public-characters?model=${DEMO_CHARACTER_MODEL}'`, m),
+      command: get(`'${url}/v1/public-characters?model=${catalog.DEMO_CHARACTER_MODEL}'`, m),
     },
     {
       about: 'a private asset: its group, the asset, and its review (active after some seconds)',
-      command: `${post(`${url}/v1/asset-groups`, m, { name: 'demo-campaign', model: DEMO_VIDEO_MODEL })} | tee group.json`,
+      command: `${post(`${url}/v1/asset-groups`, m, { name: 'demo-campaign', model: catalog.DEMO_VIDEO_MODEL })} | tee group.json`,
     },
     {
       about: '',

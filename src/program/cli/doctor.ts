@@ -20,14 +20,7 @@ import { checkAccounts, testAccounts } from './doctor-accounts.ts';
 import { alarmFinding, checkLive } from './doctor-live.ts';
 import { checkSignIn } from './doctor-sign-in.ts';
 import { bad, type Finding, firstLineOf, good, note } from './finding.ts';
-import {
-  checkBackup,
-  checkClock,
-  checkConsole,
-  checkMirror,
-  checkSchema,
-  isOfOtherVersion,
-} from './installation-checks.ts';
+import * as installation from './installation-checks.ts';
 import { print } from './output.ts';
 
 const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
@@ -53,7 +46,7 @@ export const doctorCommand = (): Command =>
         return report([
           ...(await checkInstallation(config, checkLive)),
           await checkDisk(config),
-          ...(await checkMirror(config)),
+          ...(await installation.checkMirror(config)),
         ]);
       report([
         checkNode(),
@@ -63,8 +56,8 @@ export const doctorCommand = (): Command =>
         ...checkProxy(config),
         ...checkMetrics(config),
         ...(await checkRedis(config)),
-        await checkConsole(config),
-        ...(await checkMirror(config)),
+        await installation.checkConsole(config),
+        ...(await installation.checkMirror(config)),
         ...(await checkInstallation(config, (context) => checkContents(context, accounts))),
       ]);
     });
@@ -157,7 +150,10 @@ async function checkInstallation(config: Config, check: CheckContents): Promise<
   if ('state' in store) return [store];
   try {
     const schema = await readMigrationState(store.database.db);
-    return [checkSchema(schema), ...(isOfOtherVersion(schema) ? [] : await withContents(config, check))];
+    return [
+      installation.checkSchema(schema),
+      ...(installation.isOfOtherVersion(schema) ? [] : await withContents(config, check)),
+    ];
   } finally {
     await store.close();
   }
@@ -176,8 +172,8 @@ async function withContents(config: Config, check: CheckContents): Promise<Findi
 
 const checkContents = async (context: AppContext, testsAccounts: boolean): Promise<Finding[]> => [
   await checkDatabase(context),
-  await checkClock(context.database.db),
-  await checkBackup(context.database.db),
+  await installation.checkClock(context.database.db),
+  await installation.checkBackup(context.database.db),
   good('Master key', 'decrypts the stored secrets'),
   ...(await checkSignIn(context)),
   ...(await checkSetup(context)),

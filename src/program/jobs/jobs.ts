@@ -1,14 +1,7 @@
 /** The table of background jobs. A new job is a row here and a function in its module. */
 import { erasureJob, expireSignIns } from '../../access/people/index.ts';
 import { type Clock, type Log, parseNanos, type Sealer } from '../../core/index.ts';
-import {
-  type Background,
-  chargeFiles,
-  expireBatches,
-  expireConversations,
-  expireFiles,
-  expireResponses,
-} from '../../gateway/index.ts';
+import * as gateway from '../../gateway/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import { expireCaptures, RequestRollUp, removeOldRequests, removeOldRollUps } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
@@ -23,7 +16,7 @@ export interface JobServices {
   readonly clock: Clock;
   readonly log: Log;
   readonly video: Pick<Video, 'jobs' | 'eraseUser'>;
-  readonly background: Pick<Background, 'jobs' | 'eraseUser'>;
+  readonly background: Pick<gateway.Background, 'jobs' | 'eraseUser'>;
   readonly warnings: Pick<Warnings, 'jobs'>;
   readonly watch: Pick<RevisionWatch, 'onWork' | 'read'>;
   readonly config: Pick<Config, 'USAGE_RETENTION_MONTHS' | 'ALARM_CHECK_MS' | 'REQUEST_LOG_DAYS' | 'FILE_PRICE'>;
@@ -44,11 +37,11 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
       run: () => ledger.checkAlarms(database.db, log, { ...ledger.LEDGER_CHECKS, ...VIDEO_CHECKS }).then(() => 0),
     },
     { name: 'sessions.expire', everyMs: 600_000, run: () => expireSignIns(database.db, clock.now()) },
-    { name: 'files.expire', everyMs: 600_000, run: () => expireFiles(database.db) },
-    { name: 'files.charge', everyMs: 600_000, run: () => chargeFiles({ db: database.db, clock, price }) },
-    { name: 'batches.expire', everyMs: 600_000, run: () => expireBatches(database.db) },
-    { name: 'conversations.expire', everyMs: 600_000, run: () => expireConversations(database.db) },
-    { name: 'responses.expire', everyMs: 600_000, run: () => expireResponses(database.db) },
+    { name: 'files.expire', everyMs: 600_000, run: () => gateway.expireFiles(database.db) },
+    { name: 'files.charge', everyMs: 600_000, run: () => gateway.chargeFiles({ db: database.db, clock, price }) },
+    { name: 'batches.expire', everyMs: 600_000, run: () => gateway.expireBatches(database.db) },
+    { name: 'conversations.expire', everyMs: 600_000, run: () => gateway.expireConversations(database.db) },
+    { name: 'responses.expire', everyMs: 600_000, run: () => gateway.expireResponses(database.db) },
     { name: 'usage.totals', everyMs: 600_000, run: () => ledger.sumOldDays(database.db) },
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => ledger.sumOldMonths(database) },
     { name: 'usage.months', everyMs: 3_600_000, run: () => ledger.removeOldMonths(database, retention()) },

@@ -4,22 +4,15 @@
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
-import {
-  type Db,
-  LOOK_MS,
-  type OpenWork,
-  type Prepared,
-  prepare,
-  type RevisionWatch,
-} from '../../platform/db/index.ts';
+import * as database from '../../platform/db/index.ts';
 
 export interface WorkGateOptions {
-  readonly db: Db;
-  readonly kinds: readonly OpenWork[];
+  readonly db: database.Db;
+  readonly kinds: readonly database.OpenWork[];
   readonly clock: Clock;
   readonly log: Log;
   /** Asks the database without a connection of the pool. */
-  readonly watch?: Pick<RevisionWatch, 'read'>;
+  readonly watch?: Pick<database.RevisionWatch, 'read'>;
 }
 
 type Found = Readonly<Record<string, boolean>>;
@@ -27,12 +20,12 @@ type Found = Readonly<Record<string, boolean>>;
 /** The gate stays open for so long after an announcement: a session does not announce again for a second, and its transaction takes time. */
 const ANNOUNCED_MS = 5_000;
 /** The gate closes by itself when the database cannot be asked for so long; the jobs would fail then too. */
-const FOUND_MS = 3 * LOOK_MS;
+const FOUND_MS = 3 * database.LOOK_MS;
 
 export class WorkGate {
   readonly #options: WorkGateOptions;
   readonly #doors: ReadonlyMap<string, Door>;
-  readonly #findWork: Prepared<Found>;
+  readonly #findWork: database.Prepared<Found>;
   readonly #repetition: Repetition;
 
   /** All gates are open until the first query has found nothing. */
@@ -40,9 +33,9 @@ export class WorkGate {
     const { clock, log, kinds } = options;
     this.#options = options;
     this.#findWork = prepareLook(options);
-    this.#doors = new Map(kinds.map(({ name }) => [name, new Door(clock.elapsed() + LOOK_MS + ANNOUNCED_MS)]));
+    this.#doors = new Map(kinds.map(({ name }) => [name, new Door(clock.elapsed() + database.LOOK_MS + ANNOUNCED_MS)]));
     const onError = (error: unknown): void => log.warn('work.look_failed', errorFields(error));
-    this.#repetition = repeat(() => this.look(), { clock, intervalMs: LOOK_MS, onError });
+    this.#repetition = repeat(() => this.look(), { clock, intervalMs: database.LOOK_MS, onError });
   }
 
   /** Work of this kind was announced. */
@@ -50,12 +43,12 @@ export class WorkGate {
     this.#doors.get(name)?.open(this.#options.clock.elapsed() + ANNOUNCED_MS);
   }
 
-  isOpen({ name }: OpenWork): boolean {
+  isOpen({ name }: database.OpenWork): boolean {
     return this.#doors.get(name)?.isOpen(this.#options.clock.elapsed()) ?? true;
   }
 
   /** Calls `task` once when the gate opens. Returns how to cancel that. */
-  whenOpen({ name }: OpenWork, task: () => void): () => void {
+  whenOpen({ name }: database.OpenWork, task: () => void): () => void {
     const waiting = this.#doors.get(name)?.waiting;
     waiting?.add(task);
     return () => waiting?.delete(task);
@@ -77,9 +70,9 @@ export class WorkGate {
 }
 
 /** Planning the conditions takes far longer than their answer. */
-function prepareLook({ db, kinds }: WorkGateOptions): Prepared<Found> {
+function prepareLook({ db, kinds }: WorkGateOptions): database.Prepared<Found> {
   const columns = kinds.map(({ name, condition }) => sql`(${condition}) as ${sql.ref(name)}`);
-  return prepare('work_look', sql`select ${sql.join(columns)}`.compile(db).sql);
+  return database.prepare('work_look', sql`select ${sql.join(columns)}`.compile(db).sql);
 }
 
 class Door {

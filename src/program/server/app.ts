@@ -1,14 +1,7 @@
 /** The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second one. */
 import { join } from 'node:path';
 import { SessionGuard } from '../../access/people/index.ts';
-import {
-  Auth,
-  createHandlers,
-  lineHost,
-  type MetricsAccess,
-  metricsHandler,
-  renderError,
-} from '../../api/caller/index.ts';
+import * as callers from '../../api/caller/index.ts';
 import { keyFinder } from '../../api/console/index.ts';
 import { type Clock, fail, within } from '../../core/index.ts';
 import { createGateway, type Gateway } from '../../gateway/index.ts';
@@ -17,24 +10,7 @@ import type { Warnings } from '../../observe/warnings/index.ts';
 import { shareOf, WHOLE_MACHINE } from '../../platform/cluster/index.ts';
 import { type Db, isMigrated } from '../../platform/db/index.ts';
 import { PublicFetcher } from '../../platform/outbound/index.ts';
-import {
-  type AnyOperation,
-  BodyBudget,
-  type Call,
-  type Certificate,
-  type CompletedCall,
-  Cors,
-  connectionLimits,
-  createMetrics,
-  createWeb,
-  type Handler,
-  type Metrics,
-  ROUTES,
-  Shedder,
-  Spool,
-  type Web,
-  WebSocketServer,
-} from '../../platform/web/index.ts';
+import * as http from '../../platform/web/index.ts';
 import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../../rules/index.ts';
 import type { Video } from '../../video/index.ts';
 import type { AppContext, Scope } from './context.ts';
@@ -47,17 +23,17 @@ import { bodyLimit, keptPromptBytes, splitList, streamLimitsOf } from './setting
 export interface AppParts extends Services {
   readonly video: Video;
   readonly warnings: Warnings;
-  readonly certificate: Certificate | undefined;
-  readonly onCompleted: (call: CompletedCall) => void;
+  readonly certificate: http.Certificate | undefined;
+  readonly onCompleted: (call: http.CompletedCall) => void;
   readonly member: ClusterMember | undefined;
   readonly publicUrl: () => string;
 }
 
 export interface App {
   readonly gateway: Gateway;
-  readonly web: Web;
+  readonly web: http.Web;
   /** Undefined without METRICS_PORT. */
-  readonly metricsWeb: Web | undefined;
+  readonly metricsWeb: http.Web | undefined;
   /** Resolves to undefined when ready, otherwise to the reason. */
   notReady(): Promise<string | undefined>;
 }
@@ -73,7 +49,7 @@ export function createApp(scope: Scope, parts: AppParts): App {
   const databaseProblem = databaseProblems(database.forCalls, clock);
   const notReady = async (): Promise<string | undefined> => (web.isEnding ? 'shutting down' : databaseProblem());
   const bound: BoundParts = { ...parts, gateway, guard, share, failuresPerMinute, captures };
-  const web: Web = createApiServer(scope, parts, {
+  const web: http.Web = createApiServer(scope, parts, {
     ...callerHandlers(scope, bound, { web: () => web, notReady }),
     ...createPeopleHandlers(scope, bound),
   });
@@ -99,7 +75,7 @@ function openGateway(context: AppContext, parts: AppParts): Gateway {
     storedDays: config.STORED_RESPONSES_DAYS,
     fileDays: config.FILE_DAYS,
     bodyLimit: (limit) => bodyLimit(config, limit),
-    spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
+    spool: new http.Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: shareOf(SPOOL_BYTES, member), log }),
     keptPromptBytes: keptPromptBytes(config, parts.bodyBudget.maxBytes, member.workers),
     ...opaqueSecrets(context.secrets.pepper),
     accountQueueMs: config.ACCOUNT_QUEUE_MS,
@@ -111,8 +87,8 @@ function openGateway(context: AppContext, parts: AppParts): Gateway {
 function callerHandlers(
   { config, database, clock }: AppContext,
   parts: BoundParts,
-  { web, notReady }: { readonly web: () => Web; readonly notReady: App['notReady'] },
-): Record<Operation | OperatorOperation, Handler> {
+  { web, notReady }: { readonly web: () => http.Web; readonly notReady: App['notReady'] },
+): Record<Operation | OperatorOperation, http.Handler> {
   const { guard, publicUrl, gateway } = parts;
   const services = {
     ...parts,
@@ -123,18 +99,18 @@ function callerHandlers(
     clock,
     db: database.db,
     publicUrl,
-    auth: new Auth({
+    auth: new callers.Auth({
       ...parts,
       keyOfSession: keyFinder({ db: database.forCalls, clock, guard }),
       clock,
       capture: (call, key) => parts.captures.tap(call, key),
     }),
-    webSockets: new WebSocketServer(config.STALLED_CLIENT_MS),
-    runCall: (call: Call, handler: Handler) => web().run(call, handler),
+    webSockets: new http.WebSocketServer(config.STALLED_CLIENT_MS),
+    runCall: (call: http.Call, handler: http.Handler) => web().run(call, handler),
     notReady,
   };
-  gateway.batchWorker.start(lineHost(services));
-  return createHandlers(services);
+  gateway.batchWorker.start(callers.lineHost(services));
+  return callers.createHandlers(services);
 }
 
 /** Probes wait a few seconds for a response, and a silent database sends none. */
@@ -159,24 +135,24 @@ function databaseProblems(db: Db, clock: Clock): () => Promise<string | undefine
 const SILENT = 'the database does not respond';
 
 /** A scrape sees all workers of the server. */
-const visibleMetrics = ({ metrics, member }: AppParts): Metrics =>
+const visibleMetrics = ({ metrics, member }: AppParts): http.Metrics =>
   member ? { ...metrics, text: () => member.metricsText() } : metrics;
 
-const metricsAccess = (token: string | undefined): MetricsAccess => (token === undefined ? 'open' : { token });
+const metricsAccess = (token: string | undefined): callers.MetricsAccess => (token === undefined ? 'open' : { token });
 
-function createApiServer(scope: Scope, parts: AppParts, handlers: Record<AnyOperation, Handler>): Web {
+function createApiServer(scope: Scope, parts: AppParts, handlers: Record<http.AnyOperation, http.Handler>): http.Web {
   const { config, log, clock, closers } = scope;
-  const shedder = config.SHEDDING === 'on' ? new Shedder({ clock, bodyBudget: parts.bodyBudget }) : undefined;
+  const shedder = config.SHEDDING === 'on' ? new http.Shedder({ clock, bodyBudget: parts.bodyBudget }) : undefined;
   closers.push(async () => shedder?.stop());
   const trustedProxies = splitList(config.TRUST_PROXY);
-  return createWeb({
+  return http.createWeb({
     ...parts,
     handlers,
-    renderError,
+    renderError: callers.renderError,
     log,
     clock,
     trustedProxies,
-    connectionLimits: connectionLimits(
+    connectionLimits: http.connectionLimits(
       {
         total: config.MAX_CONNECTIONS,
         perAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
@@ -184,7 +160,7 @@ function createApiServer(scope: Scope, parts: AppParts, handlers: Record<AnyOper
       },
       trustedProxies,
     ),
-    cors: config.CORS_ORIGINS.length > 0 ? new Cors(config.CORS_ORIGINS) : undefined,
+    cors: config.CORS_ORIGINS.length > 0 ? new http.Cors(config.CORS_ORIGINS) : undefined,
     shedder,
   });
 }
@@ -193,25 +169,25 @@ function createApiServer(scope: Scope, parts: AppParts, handlers: Record<AnyOper
 const METRICS_CONNECTIONS = 64;
 
 /** A server of its own for the metrics; every other path is 404. */
-function createMetricsServer({ config, log, clock }: AppContext, parts: AppParts): Web {
-  const elsewhere: Handler = () => {
+function createMetricsServer({ config, log, clock }: AppContext, parts: AppParts): http.Web {
+  const elsewhere: http.Handler = () => {
     throw fail('not_found', 'This port serves GET /metrics only.');
   };
-  const handlers = Object.fromEntries(ROUTES.map(({ operation }) => [operation, elsewhere])) as Record<
-    AnyOperation,
-    Handler
+  const handlers = Object.fromEntries(http.ROUTES.map(({ operation }) => [operation, elsewhere])) as Record<
+    http.AnyOperation,
+    http.Handler
   >;
-  const scrape = metricsHandler(visibleMetrics(parts), clock, metricsAccess(config.METRICS_TOKEN));
-  return createWeb({
+  const scrape = callers.metricsHandler(visibleMetrics(parts), clock, metricsAccess(config.METRICS_TOKEN));
+  return http.createWeb({
     handlers: { ...handlers, 'operator.metrics': scrape },
-    renderError,
+    renderError: callers.renderError,
     log,
     clock,
     // Scrapes are not requests of callers, and are not measured as such.
-    metrics: createMetrics(),
+    metrics: http.createMetrics(),
     trustedProxies: [],
-    bodyBudget: new BodyBudget(BODY_BYTES.small),
-    connectionLimits: connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
+    bodyBudget: new http.BodyBudget(BODY_BYTES.small),
+    connectionLimits: http.connectionLimits({ total: METRICS_CONNECTIONS, perAddress: METRICS_CONNECTIONS }, []),
     certificate: parts.certificate,
   });
 }

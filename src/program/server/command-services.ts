@@ -1,15 +1,7 @@
 /** What commands without a server need: the background jobs of `work`, and the checks of `doctor`. */
 import { join } from 'node:path';
 import { loadCatalog } from '../../catalog/index.ts';
-import {
-  type Background,
-  ConversationStore,
-  createBackground,
-  type ExplainServices,
-  FileStore,
-  type ProbeServices,
-  ResponseStore,
-} from '../../gateway/index.ts';
+import * as gateway from '../../gateway/index.ts';
 import { balanceReport } from '../../ledger/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { RevisionWatch } from '../../platform/db/index.ts';
@@ -26,7 +18,7 @@ import { openThreads, openUpstream, openVideo, openWarnings } from './services.t
 import { bodyLimit } from './settings.ts';
 
 export interface WorkerServices {
-  readonly background: Background;
+  readonly background: gateway.Background;
   readonly video: Video;
   readonly warnings: Warnings;
   readonly watch: RevisionWatch;
@@ -43,14 +35,16 @@ export async function openWorkerServices(context: AppContext): Promise<WorkerSer
   const publicUrl = (): string => publicUrlOf(context.config, context.config.PORT);
   const video = openVideo(scope, { upstream, catalog, pool, threads: openThreads(scope) }, publicUrl);
   const { db } = context.database;
-  const store = new ResponseStore({ ...context, db, days: context.config.STORED_RESPONSES_DAYS });
-  const background = createBackground({ ...context, db, upstream, catalog, store });
+  const store = new gateway.ResponseStore({ ...context, db, days: context.config.STORED_RESPONSES_DAYS });
+  const background = gateway.createBackground({ ...context, db, upstream, catalog, store });
   const warnings = openWarnings(context, publicUrl);
   return { video, background, warnings, watch, close: () => closeAll(scope.closers) };
 }
 
 /** Opens what a test of accounts needs. */
-export async function openProbeServices(context: AppContext): Promise<ProbeServices & { close(): Promise<void> }> {
+export async function openProbeServices(
+  context: AppContext,
+): Promise<gateway.ProbeServices & { close(): Promise<void> }> {
   const { clock, database, sealer, log } = context;
   const catalog = await loadCatalog(database.db, sealer, log);
   const scope = scopeOf(context);
@@ -59,7 +53,9 @@ export async function openProbeServices(context: AppContext): Promise<ProbeServi
 }
 
 /** Opens what an explanation needs: the configuration, and the state of accounts that the servers share. Spend limits are known to servers only. */
-export async function openExplainServices(context: AppContext): Promise<ExplainServices & { close(): Promise<void> }> {
+export async function openExplainServices(
+  context: AppContext,
+): Promise<gateway.ExplainServices & { close(): Promise<void> }> {
   const { clock, config, database, log, secrets } = context;
   const { db } = database;
   const scope = scopeOf(context);
@@ -67,9 +63,9 @@ export async function openExplainServices(context: AppContext): Promise<ExplainS
   pool.adopt(await readSharedState(db));
   return {
     ...{ catalog, clock, pool, threads: openThreads(scope) },
-    store: new ResponseStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
-    files: new FileStore({ ...context, db, days: config.FILE_DAYS }),
-    conversations: new ConversationStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
+    store: new gateway.ResponseStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
+    files: new gateway.FileStore({ ...context, db, days: config.FILE_DAYS }),
+    conversations: new gateway.ConversationStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
     log,
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),
     bodyLimit: (limit) => bodyLimit(config, limit),

@@ -4,24 +4,13 @@ import { type Clock, createLog, createSealer, type Log, type Sealer, systemClock
 import { poolSizes, WHOLE_MACHINE, type WorkerShare } from '../../platform/cluster/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { prepareDataDir } from '../../platform/data-dir.ts';
-import {
-  areSessionsShared,
-  checkConnection,
-  claimServer,
-  type Database,
-  DatabaseUnavailable,
-  EmbeddedUnavailable,
-  joinEmbedded,
-  migrate,
-  openDatabase,
-  type PoolLimits,
-} from '../../platform/db/index.ts';
+import * as postgres from '../../platform/db/index.ts';
 import { loadMasterKeys } from '../../platform/master-key.ts';
 
 /** The database of the installation as it is, perhaps empty or of another version. */
 export interface Store {
   readonly config: Config;
-  readonly database: Database;
+  readonly database: postgres.Database;
   readonly isEmbedded: boolean;
   /** The folder of the embedded database; undefined with DATABASE_URL. */
   readonly databaseFolder: string | undefined;
@@ -47,7 +36,7 @@ export type Print = (sentence: string) => void;
 
 export interface DatabaseOptions {
   readonly say?: Print;
-  readonly limits?: Partial<PoolLimits>;
+  readonly limits?: Partial<postgres.PoolLimits>;
   /** The part of this machine's database connections that the process may open. */
   readonly share?: WorkerShare;
 }
@@ -62,7 +51,7 @@ export async function openContext(config: Config, options: ContextOptions = {}):
   const store = await openStore(config, options);
   const { database } = store;
   try {
-    await migrate(database.url);
+    await postgres.migrate(database.url);
     const sealer = createSealer(await loadMasterKeys(config, database.db));
     const pepper = await loadPepper(database.db, sealer);
     const isFresh = (await database.db.selectFrom('groups').select('id').limit(1).execute()).length === 0;
@@ -83,13 +72,15 @@ export async function openStore(
   const close = (): Promise<void> => closeAll(closers);
   try {
     const embedded =
-      config.DATABASE_URL === undefined ? await joinEmbedded({ dataDir: config.DATA_DIR, notify: say }) : undefined;
+      config.DATABASE_URL === undefined
+        ? await postgres.joinEmbedded({ dataDir: config.DATA_DIR, notify: say })
+        : undefined;
     if (embedded) closers.push(() => embedded.leave());
     const url = embedded?.url ?? config.DATABASE_URL ?? '';
-    const database = openDatabase(url, poolSizes(share).main, limits, config.DATABASE_DIRECT_URL);
+    const database = postgres.openDatabase(url, poolSizes(share).main, limits, config.DATABASE_DIRECT_URL);
     closers.push(() => database.close());
-    await checkConnection(database);
-    if (!embedded && (await areSessionsShared(database.url))) throw new CliError(pooledMessage(config));
+    await postgres.checkConnection(database);
+    if (!embedded && (await postgres.areSessionsShared(database.url))) throw new CliError(pooledMessage(config));
     return {
       config,
       database,
@@ -118,14 +109,14 @@ export function databaseMessage({ message }: Error): string {
 }
 
 function explainDatabase(error: unknown): unknown {
-  if (error instanceof DatabaseUnavailable) return new CliError(databaseMessage(error), { cause: error });
-  return error instanceof EmbeddedUnavailable ? new CliError(error.message) : error;
+  if (error instanceof postgres.DatabaseUnavailable) return new CliError(databaseMessage(error), { cause: error });
+  return error instanceof postgres.EmbeddedUnavailable ? new CliError(error.message) : error;
 }
 
 /** One server per DATA_DIR: two would share an embedded database and a journal without coordinating. */
 export async function claimRole({ isEmbedded, database, config }: Store): Promise<{ release(): Promise<void> }> {
   if (!isEmbedded) return { release: async () => {} };
-  const claim = await claimServer(database.url);
+  const claim = await postgres.claimServer(database.url);
   if ('takenBy' in claim) {
     throw new CliError(
       `Another Dragoman server (process ${claim.takenBy}) runs on ${config.DATA_DIR}. Stop it, or give this one its own DATA_DIR; to run several servers, set DATABASE_URL.`,

@@ -1,14 +1,6 @@
 /** What operators learn of every call: its line in the request log, metrics by account, and a trace. */
 import type { Catalog } from '../../catalog/index.ts';
-import {
-  isOfNobody,
-  openSpans,
-  Refusals,
-  RequestLog,
-  RequestMetrics,
-  RequestWriter,
-  requestEntry,
-} from '../../observe/request-log/index.ts';
+import * as observe from '../../observe/request-log/index.ts';
 import type { CompletedCall, Metrics } from '../../platform/web/index.ts';
 import type { AppContext, Scope } from './context.ts';
 import { splitList } from './settings.ts';
@@ -24,17 +16,17 @@ export async function openCallRecorder(
   { metrics, catalog }: { readonly metrics: Metrics; readonly catalog: () => Catalog },
 ): Promise<CallRecorder> {
   const { closers, clock } = scope;
-  const requestMetrics = new RequestMetrics(metrics, catalog);
+  const requestMetrics = new observe.RequestMetrics(metrics, catalog);
   const requestLog = openRequestLog(scope, requestMetrics);
   if (requestLog) closers.push(() => requestLog.stop());
-  const refusals = new Refusals(clock);
+  const refusals = new observe.Refusals(clock);
   const spans = await openTraces(scope, catalog);
   if (spans) closers.push(() => spans.stop());
   return {
     record: (completed) => {
-      const entry = requestEntry(completed);
+      const entry = observe.requestEntry(completed);
       if (!entry) return;
-      if (isOfNobody(entry)) {
+      if (observe.isOfNobody(entry)) {
         if (refusals.take(completed.call.address)) requestLog?.add(entry);
         return;
       }
@@ -49,11 +41,11 @@ export async function openCallRecorder(
 }
 
 /** Undefined without days to keep it. */
-function openRequestLog(context: AppContext, metrics: RequestMetrics): RequestLog | undefined {
+function openRequestLog(context: AppContext, metrics: observe.RequestMetrics): observe.RequestLog | undefined {
   const { config, database, clock, log } = context;
   if (config.REQUEST_LOG_DAYS === 0) return undefined;
-  return new RequestLog({
-    writer: new RequestWriter({ db: database.db, log }),
+  return new observe.RequestLog({
+    writer: new observe.RequestWriter({ db: database.db, log }),
     clock,
     log,
     flushMs: config.USAGE_FLUSH_MS,
@@ -69,5 +61,5 @@ async function openTraces({ config, clock, log }: AppContext, catalog: () => Cat
     decodeURIComponent(pair.slice(pair.indexOf('=') + 1)),
   ]);
   const serviceName = config.OTEL_SERVICE_NAME;
-  return openSpans({ endpoint, headers: Object.fromEntries(pairs), serviceName, catalog, clock, log });
+  return observe.openSpans({ endpoint, headers: Object.fromEntries(pairs), serviceName, catalog, clock, log });
 }

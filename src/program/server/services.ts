@@ -7,14 +7,7 @@ import { WHOLE_MACHINE } from '../../platform/cluster/index.ts';
 import { Redis } from '../../platform/redis/index.ts';
 import { ThreadPool, threadCount } from '../../platform/threads/index.ts';
 import { BodyBudget, createMetrics, type Metrics } from '../../platform/web/index.ts';
-import {
-  Limiter,
-  LocalLimits,
-  PrimaryLimits,
-  RedisLimits,
-  SharedHealth,
-  shareUsage,
-} from '../../providers/pool/index.ts';
+import * as pools from '../../providers/pool/index.ts';
 import { UpstreamClient } from '../../providers/upstream/index.ts';
 import { BODY_BYTES } from '../../rules/index.ts';
 import { createVideo, type Video } from '../../video/index.ts';
@@ -30,8 +23,8 @@ export interface Services extends Accounts {
   readonly upstream: UpstreamClient;
   readonly metering: Metering;
   readonly alarms: AlarmWatch;
-  readonly limiter: Limiter;
-  readonly health: SharedHealth;
+  readonly limiter: pools.Limiter;
+  readonly health: pools.SharedHealth;
   readonly bodyBudget: BodyBudget;
   readonly threads: ThreadPool;
 }
@@ -43,7 +36,7 @@ export async function openServices(scope: Scope, member: ClusterMember | undefin
   if (role) closers.push(() => role.release());
   const metrics = createMetrics();
   const keys = new KeyCache(database.forCalls, secrets.pepper, clock, config.ADMIN_TOKEN);
-  let health: SharedHealth | undefined;
+  let health: pools.SharedHealth | undefined;
   const accounts = await openAccounts(scope, {
     member,
     onKeyChange: () => keys.clear(),
@@ -57,7 +50,7 @@ export async function openServices(scope: Scope, member: ClusterMember | undefin
   const costLimits = { workers, accounts: () => accounts.catalog().allAccounts() };
   const metering = await openMetering(scope, { redis, member, costLimits });
   accounts.pool.usage.costsOf = (account, open) => metering.accountCosts.costsOf(account, open);
-  if (redis) shareUsage(redis, accounts.pool.usage);
+  if (redis) pools.shareUsage(redis, accounts.pool.usage);
   const alarms = await watchAlarms(scope, accounts.watch);
   closers.push(() => alarms.stop());
   const sharedHealth = await openHealth(scope, { ...accounts, metering });
@@ -165,17 +158,17 @@ async function openMetering(
   return metering;
 }
 
-function createLimiter({ clock, config }: AppContext, { redis, member }: SharedCounts): Limiter {
-  const local = new LocalLimits(clock);
-  const own = member ? new PrimaryLimits(member.primary) : local;
-  return new Limiter(redis ? new RedisLimits(redis, local) : own, config.RATE_LIMIT_BURST);
+function createLimiter({ clock, config }: AppContext, { redis, member }: SharedCounts): pools.Limiter {
+  const local = new pools.LocalLimits(clock);
+  const own = member ? new pools.PrimaryLimits(member.primary) : local;
+  return new pools.Limiter(redis ? new pools.RedisLimits(redis, local) : own, config.RATE_LIMIT_BURST);
 }
 
 async function openHealth(
   { database, clock, log, closers }: Scope,
   { pool, catalog, metering }: Pick<Services, 'pool' | 'catalog' | 'metering'>,
-): Promise<SharedHealth> {
-  const health = await SharedHealth.start({
+): Promise<pools.SharedHealth> {
+  const health = await pools.SharedHealth.start({
     db: database.db,
     pool,
     accounts: () => catalog().allAccounts(),

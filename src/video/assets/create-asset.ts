@@ -2,14 +2,7 @@
 import type { Key } from '../../access/keys/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import {
-  ASSET_FIELDS,
-  ASSET_RECONCILIATION,
-  type AssetType,
-  FILE_ID,
-  type MediaKind,
-  VARIANT_SHEETS,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import { findInputFile } from '../input-files.ts';
 import { invalidField } from '../request/task-request.ts';
 import { reachableGroups } from '../service-groups.ts';
@@ -20,16 +13,16 @@ import { type FieldValues, readFields, readModel } from './fields.ts';
 import { type AssetGroupRow, type AssetRow, afterMs, findRow, lockRow, moveRow } from './rows.ts';
 import { accountOf, assetRulesOf, boundAccount, groupOfModel } from './service-group.ts';
 
-type Fields = FieldValues<typeof ASSET_FIELDS>;
+type Fields = FieldValues<typeof rules.ASSET_FIELDS>;
 
 export async function createAsset(services: VideoServices, key: Key, input: AssetCreateInput): Promise<AssetRow> {
   const read = await readCreation(services, 'assets', key.userId, input);
   if ('original' in read) return read.original;
   const { members, idempotent } = read;
   reachableGroups(services.catalog(), key);
-  const model = readModel(members, ASSET_FIELDS.model);
+  const model = readModel(members, rules.ASSET_FIELDS.model);
   if (model !== undefined) groupOfModel(services.catalog(), key, model);
-  const fields = readFields(members, ASSET_FIELDS, services.allowedOrigins);
+  const fields = readFields(members, rules.ASSET_FIELDS, services.allowedOrigins);
   const container = await containerFor(services, key, fields);
   const url = await sourceUrl(services, key, container, fields);
   const inserted = await insertCreation(services, 'assets', idempotent, (tx, id) =>
@@ -41,9 +34,9 @@ export async function createAsset(services: VideoServices, key: Key, input: Asse
 
 /** Where the provider reads the file. */
 async function sourceUrl(services: VideoServices, key: Key, container: AssetGroupRow, { url, asset_type }: Fields) {
-  if (!FILE_ID.pattern.test(url)) return url;
-  const kind = asset_type.toLowerCase() as MediaKind;
-  await findInputFile(services.files, key.userId, { id: url, param: 'url', kind }, VARIANT_SHEETS.A.inlineMedia);
+  if (!rules.FILE_ID.pattern.test(url)) return url;
+  const kind = asset_type.toLowerCase() as rules.MediaKind;
+  await findInputFile(services.files, key.userId, { id: url, param: 'url', kind }, rules.VARIANT_SHEETS.A.inlineMedia);
   const account = accountOf(services, container);
   const link = account && services.fileLinkFor(account, url, key);
   if (link === undefined)
@@ -104,7 +97,7 @@ async function insertAsset(tx: Db, container: AssetGroupRow, fields: Fields, id:
       asset_type: fields.asset_type,
       status: 'creating',
       source_url: fields.url,
-      next_check_at: afterMs(ASSET_RECONCILIATION.leaseMs),
+      next_check_at: afterMs(rules.ASSET_RECONCILIATION.leaseMs),
     })
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -121,7 +114,7 @@ async function send(
   const groupId = container.upstream_id;
   if (!account || groupId === null)
     return recordCreation(services, creation, { kind: 'rejected', error: { status: 403, code: '', message: '' } });
-  const asset = { groupId, url, kind: row.asset_type as AssetType, name: row.id };
+  const asset = { groupId, url, kind: row.asset_type as rules.AssetType, name: row.id };
   const outcome = await services.assetProvider(account).createAsset(asset);
   if (outcome.kind === 'rejected' && outcome.error.code.startsWith('NotFound.group'))
     await moveRow(services.db, 'asset_groups', container, 'invalid');

@@ -1,13 +1,6 @@
 /** One attempt to send a callback: signed now, to an address that is checked now. */
 import { newId, type Sealer } from '../../core/index.ts';
-import {
-  type AttemptSummary,
-  callbackHeaders,
-  isDelivery,
-  type PublicFetcher,
-  type SendResult,
-  summaryOf,
-} from '../../platform/outbound/index.ts';
+import * as outbound from '../../platform/outbound/index.ts';
 import { CALLBACK_RULES, type CallbackRules, TEST_EVENT_TYPE } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { callbackSecretLocation, findCreatedTask, type TaskRow } from '../tasks/task.ts';
@@ -15,7 +8,7 @@ import { taskView } from '../tasks/view.ts';
 import type { TakenEvent } from './take.ts';
 
 export interface CallbackSender extends Pick<VideoServices, 'sealer' | 'clock'> {
-  readonly fetcher: Pick<PublicFetcher, 'post'>;
+  readonly fetcher: Pick<outbound.PublicFetcher, 'post'>;
 }
 
 type SentEvent = Pick<TakenEvent, 'task_id' | 'event_id' | 'url' | 'body' | 'secret_sealed'>;
@@ -25,12 +18,12 @@ export async function sendCallback(
   { fetcher, sealer, clock }: CallbackSender,
   { task_id: taskId, event_id: eventId, url, body, secret_sealed: sealed }: SentEvent,
   { headMs, timeoutMs, responseBytes }: CallbackRules,
-): Promise<SendResult> {
+): Promise<outbound.SendResult> {
   if (sealed === null) return { ok: false, reason: 'task' };
   const secret = openSecret(sealer, sealed, taskId);
   if (!secret) return { ok: false, reason: 'secret' };
   const timestamp = Math.floor(clock.now() / 1_000);
-  const headers = callbackHeaders({ secret, eventId, taskId, timestamp, body });
+  const headers = outbound.callbackHeaders({ secret, eventId, taskId, timestamp, body });
   return fetcher.post(url, { headers, body, headMs, timeoutMs, maxBytes: responseBytes });
 }
 
@@ -46,7 +39,7 @@ function openSecret(sealer: Sealer, sealed: string, taskId: string): Buffer | un
  * A test event for the receiver of a task, sent once and not stored. It has the form and the signature of a real one; its type and
  * version 0 keep receivers from acting on it.
  */
-export interface TestDelivery extends AttemptSummary {
+export interface TestDelivery extends outbound.AttemptSummary {
   readonly eventId: string;
   readonly host: string;
   readonly delivered: boolean;
@@ -74,8 +67,8 @@ export async function testCallback(
   return {
     eventId,
     host: new URL(url).host,
-    delivered: isDelivery(result),
-    ...summaryOf(result),
+    delivered: outbound.isDelivery(result),
+    ...outbound.summaryOf(result),
     durationMs: Math.max(0, Math.round(clock.now() - begun)),
   };
 }

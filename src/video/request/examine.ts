@@ -17,28 +17,16 @@ import {
   withDefaults,
 } from './parameters.ts';
 import { promptOptionsIn } from './prompt-options.ts';
-import {
-  type AcceptedRequest,
-  type Examination,
-  invalidField,
-  type MediaReference,
-  type NeutralItem,
-  type NeutralText,
-  type PromptOptions,
-  type RequestError,
-  type TaskEntry,
-  type TaskRequest,
-  type TaskTarget,
-} from './task-request.ts';
+import * as tasks from './task-request.ts';
 import { videosItems, videosParameters } from './videos-entry.ts';
 
 interface EntryReader {
   readonly fields: readonly string[];
-  readonly parameters: (body: JsonMembers, target: TaskTarget) => ParameterNodes;
+  readonly parameters: (body: JsonMembers, target: tasks.TaskTarget) => ParameterNodes;
   /** Items one by one, so that an error in the first is found before one in the second. */
   readonly items: (body: JsonMembers) => Iterable<ItemShape>;
 }
-const ENTRIES: Readonly<Record<TaskEntry, EntryReader>> = {
+const ENTRIES: Readonly<Record<tasks.TaskEntry, EntryReader>> = {
   tasks: { fields: TASK_FIELDS, parameters: parameterNodes, items: taskItems },
   videos: { fields: VIDEOS_FIELDS, parameters: videosParameters, items: videosItems },
 };
@@ -48,7 +36,11 @@ function* taskItems(body: JsonMembers): Generator<ItemShape> {
 }
 
 /** Without a target, checks only the form of the body and the model name. The result keeps parts of `bytes`. */
-export function examineTaskBody(bytes: Uint8Array, entry: TaskEntry, target: TaskTarget | undefined): Examination {
+export function examineTaskBody(
+  bytes: Uint8Array,
+  entry: tasks.TaskEntry,
+  target: tasks.TaskTarget | undefined,
+): tasks.Examination {
   const body = catching(() => parseTaskBody(plainBuffer(bytes)));
   if ('error' in body) return { kind: 'malformed', error: body.error };
   const fingerprint = fingerprintOf(entry, body.value);
@@ -71,7 +63,7 @@ function plainBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer<Arr
 
 function readModel(node: JsonNode | undefined): string {
   if (typeof node === 'string' && node !== '') return node;
-  throw invalidField(
+  throw tasks.invalidField(
     'model',
     node === undefined ? 'missing' : 'not the name of a model',
     'send the name of a video model',
@@ -79,11 +71,16 @@ function readModel(node: JsonNode | undefined): string {
 }
 
 /** The order of V 4: unknown fields, fields, content, combinations. */
-function acceptRequest(body: JsonMembers, model: string, entry: TaskEntry, target: TaskTarget): AcceptedRequest {
+function acceptRequest(
+  body: JsonMembers,
+  model: string,
+  entry: tasks.TaskEntry,
+  target: tasks.TaskTarget,
+): tasks.AcceptedRequest {
   const { fields, parameters, items } = ENTRIES[entry];
   for (const name of body.keys())
     if (!fields.includes(name) && !Object.hasOwn(target.sheet.parameters, name))
-      throw invalidField(shortName(name), 'unknown', 'remove it or check its spelling');
+      throw tasks.invalidField(shortName(name), 'unknown', 'remove it or check its spelling');
   const nodes = parameters(body, target);
   const checked = checkParameters(nodes, target);
   const content: CheckedItem[] = [];
@@ -103,8 +100,8 @@ function taskRequest(
   model: string,
   { given, callbackUrl, safetyIdentifier }: CheckedParameters,
   media: readonly PlacedMedia[],
-  promptOptions: PromptOptions | undefined,
-): TaskRequest {
+  promptOptions: tasks.PromptOptions | undefined,
+): tasks.TaskRequest {
   return {
     model,
     parameters: given,
@@ -124,15 +121,15 @@ function taskRequest(
   };
 }
 
-function referenceOf({ index, param, rule, role, address }: PlacedMedia): readonly MediaReference[] {
+function referenceOf({ index, param, rule, role, address }: PlacedMedia): readonly tasks.MediaReference[] {
   if (address.form !== 'reference' || !address.reference) return [];
   return [{ index, param, kind: rule.kind, role, ...address.reference }];
 }
 
 /** The provider gets URLs as the parser normalised them, because another parser could read the client's text differently. */
-function neutralItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly NeutralItem[] {
+function neutralItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly tasks.NeutralItem[] {
   const byIndex = new Map(media.map((item) => [item.index, item]));
-  return content.map((item, index): NeutralItem => {
+  return content.map((item, index): tasks.NeutralItem => {
     const placed = byIndex.get(index);
     if (item.type === 'text') return { type: item.type, text: neutralText(item.text) };
     if (!placed) throw new Error(`content item ${index} has no role`);
@@ -143,9 +140,9 @@ function neutralItems(content: readonly CheckedItem[], media: readonly PlacedMed
 }
 
 /** Plain data, which can cross to another thread. */
-const neutralText = (text: JsonText): NeutralText => (typeof text === 'string' ? text : { escaped: text.raw });
+const neutralText = (text: JsonText): tasks.NeutralText => (typeof text === 'string' ? text : { escaped: text.raw });
 
-type Caught<T> = { readonly value: T } | { readonly error: RequestError };
+type Caught<T> = { readonly value: T } | { readonly error: tasks.RequestError };
 
 function catching<T>(work: () => T): Caught<T> {
   try {
@@ -158,5 +155,5 @@ function catching<T>(work: () => T): Caught<T> {
   }
 }
 
-const isRequestCode = (code: string): code is RequestError['code'] =>
+const isRequestCode = (code: string): code is tasks.RequestError['code'] =>
   code === 'invalid_request' || code === 'unsupported_video_parameter' || code === 'invalid_asset_reference';

@@ -15,16 +15,7 @@ import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import type { AssetCreateOutcome, StartedValidation } from '../upstream/asset-provider.ts';
-import {
-  COLUMNS,
-  findSession,
-  hashReturnSecret,
-  linkLocation,
-  type SessionName,
-  type SessionRow,
-  sessionView,
-  tokenLocation,
-} from './check.ts';
+import * as sessions from './check.ts';
 
 const OPERATION = 'session.create';
 /** An absent body is an empty object. */
@@ -36,7 +27,7 @@ export interface SessionInput {
   readonly keyHash: Buffer | undefined;
 }
 
-interface Creation extends SessionName {
+interface Creation extends sessions.SessionName {
   readonly idempotent: IdempotentRequest | undefined;
 }
 
@@ -71,7 +62,7 @@ export async function createSession(services: VideoServices, key: Key, input: Se
   const returnUrl = `${services.publicUrl()}/return/real-person/${content.secret}`;
   const outcome = await services.assetProvider(content.account).startValidation(returnUrl);
   if (outcome.kind !== 'created') throw await discard(services, creation, outcome);
-  return sessionView(services, await confirm(services, creation, outcome.value), ['pending']);
+  return sessions.sessionView(services, await confirm(services, creation, outcome.value), ['pending']);
 }
 
 /** The group of the model, or the first of the key's groups that has such sessions (V 4.10 r5). */
@@ -85,9 +76,9 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<ob
   replayRequest(services.db, request, {
     recover: (id) => recoverSession(services, { user_id: request.userId, id }),
     respond: async (_status, id = '') => {
-      const session = await findSession(services.db, { user_id: request.userId, id });
+      const session = await sessions.findSession(services.db, { user_id: request.userId, id });
       if (!session) throw fail('authorization_session_not_found');
-      return sessionView(services, session, ['pending']);
+      return sessions.sessionView(services, session, ['pending']);
     },
   });
 
@@ -113,7 +104,7 @@ async function insertSession(
         name,
         description,
         status: 'pending',
-        return_token_hash: hashReturnSecret(secret),
+        return_token_hash: sessions.hashReturnSecret(secret),
         redirect_url: redirectUrl ?? null,
         next_check_at: sql<Date>`now() + ${SESSION_LEASE_MS} * interval '1 millisecond'`,
         expires_at: sql<Date>`now() + ${SESSION_SECONDS} * interval '1 second'`,
@@ -127,14 +118,14 @@ async function confirm(
   { db, sealer }: VideoServices,
   { user_id, id, idempotent }: Creation,
   { token, link }: StartedValidation,
-): Promise<SessionRow> {
+): Promise<sessions.SessionRow> {
   return db.transaction().execute(async (tx) => {
-    const { rows } = await sql<SessionRow>`
-      update authorization_sessions set upstream_token_sealed = ${sealer.seal(token, tokenLocation(id))},
-        link_sealed = ${sealer.seal(link, linkLocation(id))},
+    const { rows } = await sql<sessions.SessionRow>`
+      update authorization_sessions set upstream_token_sealed = ${sealer.seal(token, sessions.tokenLocation(id))},
+        link_sealed = ${sealer.seal(link, sessions.linkLocation(id))},
         next_check_at = now() + ${SESSION_CHECKS.pendingSeconds} * interval '1 second'
       where user_id = ${user_id} and id = ${id} and status = 'pending' and upstream_token_sealed is null
-      returning ${COLUMNS}`.execute(tx);
+      returning ${sessions.COLUMNS}`.execute(tx);
     const [session] = rows;
     // The request took longer than its lease, and a worker has removed the session.
     if (!session) throw unavailable(503);
@@ -165,7 +156,7 @@ async function discard(
 }
 
 /** Removes a session whose replica stopped while it was being created. No effect while that may still be at work. */
-const recoverSession = ({ db }: Pick<VideoServices, 'db'>, name: SessionName): Promise<void> =>
+const recoverSession = ({ db }: Pick<VideoServices, 'db'>, name: sessions.SessionName): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const { numAffectedRows: removed = 0n } = await sql`
       delete from authorization_sessions
@@ -180,7 +171,7 @@ const BATCH = 100;
 
 /** Removes sessions whose replica stopped while they were being created. */
 export async function recoverSessions(services: Pick<VideoServices, 'db'>): Promise<number> {
-  const { rows } = await sql<SessionName>`
+  const { rows } = await sql<sessions.SessionName>`
     select user_id, id from authorization_sessions
     where next_check_at <= now() and status = 'pending' and upstream_token_sealed is null
     limit ${BATCH}`.execute(services.db);

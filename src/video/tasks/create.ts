@@ -15,15 +15,7 @@ import { useAssets } from '../references.ts';
 import type { TaskEntry } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
 import { acceptRequest, examineRequest, maxCostOfRequest, resolveInputs, type TaskInput } from './accepted-request.ts';
-import {
-  type CreatedTask,
-  type InsertedTask,
-  leaseEnd,
-  type Order,
-  type Reserve,
-  recoverTask,
-  SUBMISSION_LEASE_MS,
-} from './submission.ts';
+import * as submission from './submission.ts';
 import { submitTask } from './submit.ts';
 import { callbackSecretLocation, findCreatedTask, hashCallbackToken, holdReference } from './task.ts';
 
@@ -34,13 +26,17 @@ export interface CreateInput extends TaskInput {
   readonly label?: string | undefined;
   /** Whom a user that is another gateway creates the task for. */
   readonly endUser?: string | undefined;
-  readonly reserve: Reserve;
+  readonly reserve: submission.Reserve;
 }
 
 /** The two entries are different operations: the same key may be used once on each. */
 const OPERATION = { tasks: 'task.create.v3', videos: 'task.create.v1' } as const satisfies Record<TaskEntry, string>;
 
-export async function createTask(services: VideoServices, key: Key, input: CreateInput): Promise<CreatedTask> {
+export async function createTask(
+  services: VideoServices,
+  key: Key,
+  input: CreateInput,
+): Promise<submission.CreatedTask> {
   const seen = await examineRequest(services, key, input);
   const idempotent = input.keyHash && {
     userId: key.userId,
@@ -54,7 +50,18 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
   const references = await resolveInputs(services, key, target, request);
   const operation = `${input.entry}.create` as const;
   const { label, endUser, reserve } = input;
-  const order: Order = { operation, key, target, request, neutral, references, idempotent, label, endUser, reserve };
+  const order: submission.Order = {
+    operation,
+    key,
+    target,
+    request,
+    neutral,
+    references,
+    idempotent,
+    label,
+    endUser,
+    reserve,
+  };
   const inserted = await insertOnceCovered(services, order);
   if (!inserted) return replayLost(idempotent && replay(services, idempotent));
   crashPoint('task.committed');
@@ -62,7 +69,10 @@ export async function createTask(services: VideoServices, key: Key, input: Creat
 }
 
 /** A balance that is short may be leased to servers that do not use it; they return it when they are asked. */
-function insertOnceCovered(services: VideoServices, order: Order): Promise<InsertedTask | undefined> {
+function insertOnceCovered(
+  services: VideoServices,
+  order: submission.Order,
+): Promise<submission.InsertedTask | undefined> {
   const { nanos } = maxCostOfRequest(services, order.key, order);
   const id = newId('task');
   const need = { userId: order.key.userId, nanos, reference: holdReference(id), refusal: insufficientBalance };
@@ -75,7 +85,11 @@ function insertOnceCovered(services: VideoServices, order: Order): Promise<Inser
 }
 
 /** Claim, hold and task, together or not at all. Undefined when another request has claimed the key meanwhile. */
-async function insertTask(services: VideoServices, order: Order, id: string): Promise<InsertedTask | undefined> {
+async function insertTask(
+  services: VideoServices,
+  order: submission.Order,
+  id: string,
+): Promise<submission.InsertedTask | undefined> {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
   const { nanos, unit, count } = maxCostOfRequest(services, key, order);
@@ -84,7 +98,7 @@ async function insertTask(services: VideoServices, order: Order, id: string): Pr
   const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
   return db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx);
-    const claim = { owner, resourceId: id, leaseMs: SUBMISSION_LEASE_MS };
+    const claim = { owner, resourceId: id, leaseMs: submission.SUBMISSION_LEASE_MS };
     if (!(await claimKey(tx, idempotent, claim))) return undefined;
     crashPoint('task.claimed');
     const checkAfter = new Date(clock.now() + (expirySeconds + TASK_EXPIRY_SECONDS.grace) * 1_000);
@@ -104,7 +118,7 @@ async function insertTask(services: VideoServices, order: Order, id: string): Pr
         model: target.model.name,
         upstream_model: target.model.upstream,
         submitter: owner,
-        submitter_until: leaseEnd,
+        submitter_until: submission.leaseEnd,
         callback_token_hash: hashCallbackToken(callbackToken),
         safety_identifier: safetyIdentifierOf(services, key.userId, order.endUser ?? request.safetyIdentifier),
         parameters: JSON.stringify({
@@ -173,9 +187,9 @@ async function sealCallbackSecret(
 }
 
 /** Undefined when the key is free. Throws the original error, `idempotency_conflict` or `idempotency_in_progress`. */
-const replay = (services: VideoServices, request: IdempotentRequest): Promise<CreatedTask | undefined> =>
+const replay = (services: VideoServices, request: IdempotentRequest): Promise<submission.CreatedTask | undefined> =>
   replayRequest(services.db, request, {
-    recover: (id) => recoverTask(services, request.userId, id),
+    recover: (id) => submission.recoverTask(services, request.userId, id),
     respond: async (status, id) => {
       const task = id === undefined ? undefined : await findCreatedTask(services.db, request.userId, id);
       if (!task) throw fail('task_not_found');

@@ -4,15 +4,7 @@
  */
 import type { NeutralRequest } from '../../request/task-request.ts';
 import { JsonPieces } from '../../request/upstream-template.ts';
-import {
-  accountError,
-  type CreateReading,
-  contentError,
-  type ProviderError,
-  rateError,
-  requestError,
-  type VideoErrorRow,
-} from '../error-rows.ts';
+import * as errors from '../error-rows.ts';
 import { createReading, type JsonResponse, nonEmptyText, objectOf, type ResponseObject } from '../exchange.ts';
 import { countOf, type ReportedTask } from '../reported-task.ts';
 import { ark } from './ark.ts';
@@ -20,13 +12,13 @@ import type { VideoFamily } from './family.ts';
 import { isMedia, mediaText, promptOf } from './neutral.ts';
 
 /** Numbers of `base_resp`, with a word before them: other families have numbers too. */
-const ERRORS: readonly VideoErrorRow[] = [
-  contentError(/^minimax_1026$/, 'input_content_rejected'),
-  contentError(/^minimax_1027$/, 'output_content_rejected'),
-  accountError(/^minimax_(?:1004|2049)$/, { kind: 'credential' }),
-  accountError(/^minimax_1008$/, { kind: 'quota_exhausted' }),
-  rateError(/^minimax_(?:1002|1039)$/),
-  requestError(/^minimax_2013$/, 'unsupported_video_parameter'),
+const ERRORS: readonly errors.VideoErrorRow[] = [
+  errors.contentError(/^minimax_1026$/, 'input_content_rejected'),
+  errors.contentError(/^minimax_1027$/, 'output_content_rejected'),
+  errors.accountError(/^minimax_(?:1004|2049)$/, { kind: 'credential' }),
+  errors.accountError(/^minimax_1008$/, { kind: 'quota_exhausted' }),
+  errors.rateError(/^minimax_(?:1002|1039)$/),
+  errors.requestError(/^minimax_2013$/, 'unsupported_video_parameter'),
 ];
 /** The status that a number would have. Any other one leaves open what happened. */
 const STATUSES: Readonly<Record<number, number>> = {
@@ -89,14 +81,14 @@ function bodyOf({ items, parameters }: NeutralRequest, model: string): Buffer[] 
 }
 
 /** Undefined for a success. */
-function errorIn(body: ResponseObject | undefined): ProviderError | undefined {
+function errorIn(body: ResponseObject | undefined): errors.ProviderError | undefined {
   const { status_code: code, status_msg } = objectOf(body?.base_resp) ?? {};
   if (typeof code !== 'number' || code === 0) return undefined;
   const message = nonEmptyText(status_msg) ?? '';
   return { status: STATUSES[code] ?? 500, code: `minimax_${code}`, message, param: undefined };
 }
 
-function readCreate(response: JsonResponse): CreateReading {
+function readCreate(response: JsonResponse): errors.CreateReading {
   const error = errorIn(response.body);
   return error ? { error } : createReading(response, response.body?.task_id);
 }

@@ -7,30 +7,23 @@ import { fail } from '../../../core/index.ts';
 import type { MediaRole } from '../../../rules/index.ts';
 import type { NeutralMedia, NeutralRequest } from '../../request/task-request.ts';
 import { JsonPieces } from '../../request/upstream-template.ts';
-import {
-  accountError,
-  type CreateReading,
-  contentError,
-  rateError,
-  requestError,
-  type VideoErrorRow,
-} from '../error-rows.ts';
+import * as errors from '../error-rows.ts';
 import { type JsonResponse, nonEmptyText, objectOf, type ResponseObject } from '../exchange.ts';
 import type { ReportedTask } from '../reported-task.ts';
 import type { FamilyRequest, VideoFamily } from './family.ts';
 import { dataUrlParts, isMedia, promptOf } from './neutral.ts';
 
 /** Names of `google.rpc.Code`, by number; reasons of `ErrorInfo`; and our own words for what only a text says. */
-const ERRORS: readonly VideoErrorRow[] = [
-  contentError(/^PROMPT_BLOCKED$/, 'input_content_rejected'),
-  contentError(/^MEDIA_FILTERED$/, 'output_content_rejected'),
-  accountError(/^(?:UNAUTHENTICATED|API_KEY_\w+)$/, { kind: 'credential' }),
-  accountError(/^(?:BILLING_DISABLED|CONSUMER_\w+)$/, { kind: 'quota_exhausted' }),
-  accountError(/^(?:PERMISSION_DENIED|SERVICE_DISABLED|ACCESS_TOKEN_\w+)$/),
+const ERRORS: readonly errors.VideoErrorRow[] = [
+  errors.contentError(/^PROMPT_BLOCKED$/, 'input_content_rejected'),
+  errors.contentError(/^MEDIA_FILTERED$/, 'output_content_rejected'),
+  errors.accountError(/^(?:UNAUTHENTICATED|API_KEY_\w+)$/, { kind: 'credential' }),
+  errors.accountError(/^(?:BILLING_DISABLED|CONSUMER_\w+)$/, { kind: 'quota_exhausted' }),
+  errors.accountError(/^(?:PERMISSION_DENIED|SERVICE_DISABLED|ACCESS_TOKEN_\w+)$/),
   // The account lacks the model, which only the operator can change. Its other models stay in use.
-  accountError(/^NOT_FOUND$/, { kind: 'failed', cooldownMs: 300_000 }),
-  rateError(/^(?:RESOURCE_EXHAUSTED|RATE_LIMIT_EXCEEDED)$/),
-  requestError(/^(?:INVALID_ARGUMENT|FAILED_PRECONDITION|OUT_OF_RANGE)$/, 'unsupported_video_parameter'),
+  errors.accountError(/^NOT_FOUND$/, { kind: 'failed', cooldownMs: 300_000 }),
+  errors.rateError(/^(?:RESOURCE_EXHAUSTED|RATE_LIMIT_EXCEEDED)$/),
+  errors.requestError(/^(?:INVALID_ARGUMENT|FAILED_PRECONDITION|OUT_OF_RANGE)$/, 'unsupported_video_parameter'),
 ];
 const RPC_CODES: Readonly<Record<number, string>> = {
   1: 'CANCELLED',
@@ -139,7 +132,7 @@ function poll(upstreamId: string, { cloud }: Account): FamilyRequest {
 
 // ---------------------------------------------------------------- responses
 
-function readCreate({ status, body }: JsonResponse): CreateReading {
+function readCreate({ status, body }: JsonResponse): errors.CreateReading {
   const error = objectOf(body?.error);
   // Some errors arrive with a success; one with a name has an operation all the same.
   const upstreamId = status < 300 ? nonEmptyText(body?.name) : undefined;
