@@ -54,13 +54,10 @@ const notAllowed = (name: string): ApiError =>
   });
 
 /** The video prices of a model in force now. A model without one is not sold. */
-export function videoRates(
-  { model, sheet }: VideoTarget,
-  now: number,
-): { readonly rates: Rates; readonly priceId: bigint } {
+export function videoRates({ model, sheet }: VideoTarget, now: number): Rates {
   const price = priceAt(model.line, now);
   const rates = price && parseRates(price.rates);
   if (!price || !rates || videoRateOf(rates, '', false, { unit: sheet.unit, hasAudio: true }) === undefined)
     throw failAt('model_not_allowed', 'model', `"${model.name}" has no video price; ask the operator to set one.`);
-  return { rates, priceId: price.id };
+  return rates;
 }

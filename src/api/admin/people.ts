@@ -14,12 +14,10 @@ import { param } from './query-params.ts';
 import { expectChange } from './request-body.ts';
 import { addUser } from './users.ts';
 
+type PaidUser = NonNullable<z.output<typeof NewPerson>['new_user']>;
+
 /** The user of the invited person, with the first credit. */
-async function addPaidUser(
-  tx: Tx,
-  { credit, ...user }: NonNullable<z.output<typeof NewPerson>['new_user']>,
-  by: Actor,
-): Promise<void> {
+async function addPaidUser(tx: Tx, { credit, ...user }: PaidUser, by: Actor): Promise<void> {
   await addUser(tx, user, by, 'new_user.');
   const nanos = parseNanos(credit ?? '0') ?? 0n;
   if (nanos === 0n) return;

@@ -6,13 +6,9 @@ import { type Call, expectJson, readBody } from '../../platform/web/index.ts';
 import { BODY_BYTES, type ErrorCode, UNCHANGED_HEADER } from '../../rules/index.ts';
 import { line } from '../../schemas/index.ts';
 
-export async function readJson<S extends z.ZodType>(
-  call: Call,
-  schema: S,
-  maxBytes: number = BODY_BYTES.small,
-): Promise<z.output<S>> {
+export async function readJson<S extends z.ZodType>(call: Call, schema: S, maxBytes?: number): Promise<z.output<S>> {
   expectJson(call);
-  const value = parse((await readBody(call, maxBytes)).toString('utf8'));
+  const value = parse((await readBody(call, maxBytes ?? BODY_BYTES.small)).toString('utf8'));
   if (isUnstorable(value)) throw fail('invalid_request', UNSTORABLE);
   const result = schema.safeParse(value);
   if (!result.success) throw rejection(issuesOf(result.error, value, 'the body'));

@@ -24,11 +24,8 @@ export async function staticFile(type: string, bytes: Buffer, isText = true): Pr
 }
 
 /** Not at all when the client has it. */
-export function sendStaticFile(
-  call: Call,
-  { type, bytes, gzipped, etag }: StaticFile,
-  own: Readonly<Record<string, string>>,
-): void {
+export function sendStaticFile(call: Call, file: StaticFile, own: Readonly<Record<string, string>>): void {
+  const { type, bytes, gzipped, etag } = file;
   const headers = { ...idHeaders(call), ...own, etag, vary: 'accept-encoding' };
   if (call.header('if-none-match')?.includes(etag)) {
     call.response.writeHead(304, headers);

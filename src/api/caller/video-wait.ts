@@ -26,12 +26,10 @@ const SHUTDOWN_EVENT = sse(
   'error',
 );
 
+type StreamServices = { readonly video: Video; readonly clock: Clock };
+
 /** One `task` event at once and one per change, until the task ends or an hour has passed. */
-export async function streamTask(
-  { video, clock }: { readonly video: Video; readonly clock: Clock },
-  call: Call,
-  first: TaskRow,
-): Promise<void> {
+export async function streamTask({ video, clock }: StreamServices, call: Call, first: TaskRow): Promise<void> {
   const deadline = clock.elapsed() + TASK_WAIT.streamSeconds * 1_000;
   const send = (task: TaskRow): void => void call.response.write(sse(JSON.stringify(video.taskView(task)), 'task'));
   call.response.writeHead(200, { ...idHeaders(call), ...STREAM_HEADERS });

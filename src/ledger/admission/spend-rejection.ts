@@ -29,12 +29,8 @@ export function rejectOverLimit(
   throw fail(isSpent ? 'spend_limit_reached' : 'rate_limit_exceeded', message, when);
 }
 
-function rejectionsOf(
-  { counter, limits }: SpendScope,
-  { reserved, ...amounts }: SpentAmounts,
-  maxCost: Nanos,
-  now: number,
-): Rejection[] {
+function rejectionsOf({ counter, limits }: SpendScope, given: SpentAmounts, maxCost: Nanos, now: number): Rejection[] {
+  const { reserved, ...amounts } = given;
   const { owner, period } = counter;
   const ends = { day: period.dayEnds, month: period.monthEnds, total: undefined };
   return PERIODS.flatMap((name): Rejection[] => {

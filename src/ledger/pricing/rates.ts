@@ -30,17 +30,14 @@ const MILLION = 1_000_000n;
 const TWO_MULTIPLIERS = MILLION ** 3n;
 const HOUR_S = 3_600n;
 
+/** Parts per million: of the group, of the user. */
+export type Multipliers = readonly bigint[];
 export type RatesOf = (price: string) => Rates | undefined;
 
-/** Multipliers are parts per million: of the group, of the user. Invalid counts are zero. Parts of other models have their own rates. */
-export function costOf(
-  usage: MeteredUsage,
-  given: Rates,
-  multipliersPpm: readonly bigint[],
-  ratesOf: RatesOf = () => undefined,
-): Cost {
+/** Invalid counts are zero. Parts of other models have their own rates. */
+export function costOf(usage: MeteredUsage, given: Rates, multipliersPpm: Multipliers, ratesOf?: RatesOf): Cost {
   const others = (usage.models ?? []).flatMap((row) => {
-    const rates = row.price === undefined ? undefined : ratesOf(row.price);
+    const rates = row.price === undefined ? undefined : ratesOf?.(row.price);
     // The request itself is billed once.
     return rates ? [{ row, rates: { ...rates, per_request: 0n } }] : [];
   });
@@ -63,7 +60,7 @@ const without = (usage: MeteredUsage, part: ModelUsage): MeteredUsage => ({
   ),
 });
 
-function costOfOne(usage: MeteredUsage, given: Rates, multipliersPpm: readonly bigint[]): Cost {
+function costOfOne(usage: MeteredUsage, given: Rates, multipliersPpm: Multipliers): Cost {
   const { tier } = usage;
   const ofTier = tier === undefined ? undefined : given.tiers?.get(tier);
   const { steps } = ofTier ?? given;
@@ -189,14 +186,14 @@ function maxImageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos
   return highest([imageRate(perImage, kind), ...open.map(([, rate]) => rate)]);
 }
 
-const total = (lines: readonly { readonly femtoDollars: bigint }[], multipliersPpm: readonly bigint[]): Nanos =>
+const total = (lines: readonly { readonly femtoDollars: bigint }[], multipliersPpm: Multipliers): Nanos =>
   applyMultipliers(
     lines.reduce((sum, line) => sum + line.femtoDollars, 0n),
     multipliersPpm,
   );
 
 /** The only rounding: up, so that usage is never free. */
-function applyMultipliers(femtoDollars: bigint, multipliersPpm: readonly bigint[]): Nanos {
+function applyMultipliers(femtoDollars: bigint, multipliersPpm: Multipliers): Nanos {
   const numerator = multipliersPpm.reduce((product, ppm) => product * larger(ppm, 0n), femtoDollars);
   return roundUp(
     numerator,
@@ -222,7 +219,7 @@ const TOKENS_PER_SECOND = 10n;
 const MAX_CITATIONS = 200_000n;
 
 /** The maximum cost of a request, for admission: all possible input and output, each at the highest rate that the input can reach. */
-export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: readonly bigint[]): Nanos {
+export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: Multipliers): Nanos {
   const read = atMost(facts.maxInput);
   const most = reachableRates(rates, read).reduce((top, step) => larger(top, maxFemtoOf(facts, read, step)), 0n);
   return applyMultipliers(most, multipliersPpm);
@@ -285,12 +282,7 @@ export function videoRateOf(
 }
 
 /** `rate` is per million tokens, per second or per video. */
-export function videoCost(
-  counted: number,
-  rate: Nanos,
-  multipliersPpm: readonly bigint[],
-  unit: PriceUnit = 'tokens',
-): Cost {
+export function videoCost(counted: number, rate: Nanos, multipliersPpm: Multipliers, unit: PriceUnit = 'tokens'): Cost {
   const count = whole(counted);
   const femtoDollars = count * rate * (unit === 'tokens' ? 1n : MILLION);
   const lines: CostLine[] = [{ part: 'video', count, rate, femtoDollars }];

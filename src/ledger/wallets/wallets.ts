@@ -158,10 +158,7 @@ export async function readBalance(db: Db, userId: string): Promise<Balance> {
   return { available: credits - debits - held, held };
 }
 
-export async function readWallet(
-  db: Db,
-  userId: string,
-): Promise<{ readonly credits: Nanos; readonly debits: Nanos; readonly held: Nanos }> {
+export async function readWallet(db: Db, userId: string) {
   const wallet = await db
     .selectFrom('wallets')
     .select(['credits', 'debits', 'held'])

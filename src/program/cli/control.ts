@@ -92,15 +92,11 @@ function serveReload(socket: Socket, reload: Reload): void {
 }
 
 /** Asks the server of a DATA_DIR to replace its workers, and waits until it has. */
-export async function requestReload(
-  dataDir: string,
-  { settings }: ReloadRequest,
-  onLine: (line: string) => void,
-): Promise<void> {
+export async function requestReload(dataDir: string, request: ReloadRequest, onLine: (line: string) => void) {
   const socket = createConnection(await findSocket(dataDir));
   const failure = new Promise<never>((_, reject) => socket.once('error', reject));
   const read = async (): Promise<void> => {
-    socket.write(`${JSON.stringify({ settings } satisfies ReloadRequest)}\n`);
+    socket.write(`${JSON.stringify(request)}\n`);
     for await (const text of createInterface({ input: socket })) {
       const { line, done, error } = JSON.parse(text) as ReloadLine;
       if (line !== undefined) onLine(line);

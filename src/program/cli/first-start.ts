@@ -22,11 +22,8 @@ export interface SetupSource {
 }
 
 /** Every key and token is printed as soon as it exists: a start that fails later must not lose it. */
-export async function prepareStart(
-  context: AppContext,
-  { setup, config: path }: SetupSource,
-  first: FirstStart,
-): Promise<void> {
+export async function prepareStart(context: AppContext, source: SetupSource, first: FirstStart): Promise<void> {
+  const { setup, config: path } = source;
   const { config, database, sealer, secrets } = context;
   if (setup && path !== undefined) {
     if (!isEmpty(setup)) reportApplied(await applySetup(database.db, setup, { secrets }), { path });

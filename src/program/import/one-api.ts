@@ -21,6 +21,7 @@ import {
 import type { SourceDb, SourceRow } from './source.ts';
 
 type Options = ReadonlyMap<string, string>;
+type Source = 'new-api' | 'one-api';
 
 const ENABLED = '1';
 /** Keys that are used up keep their state, and work again once their cap is raised. */
@@ -37,11 +38,7 @@ const CACHE_WRITE = '1.25';
 /** Of the price of a cache that stays for five minutes, in new-api. */
 const ONE_HOUR_CACHE = '1.6';
 
-export async function readOneApi(
-  database: SourceDb,
-  source: 'new-api' | 'one-api',
-  saved: Options = new Map(),
-): Promise<Draft> {
+export async function readOneApi(database: SourceDb, source: Source, saved: Options = new Map()): Promise<Draft> {
   const draft = new Draft(source);
   const stored = (await database.rows('options')).map(({ key = '', value = '' }) => [key, value] as const);
   const options: Options = new Map([...stored, ...saved]);

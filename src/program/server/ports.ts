@@ -55,13 +55,9 @@ export async function claimPort(name: PortName, config: Config): Promise<BoundPo
 }
 
 /** Opens a claimed port. Another program may have taken it while the server prepared itself: a claim keeps only servers of ours away. */
-export async function openPort(
-  name: PortName,
-  { HOST: host, ...config }: Config,
-  listen: () => Promise<number>,
-): Promise<number> {
+export async function openPort(name: PortName, config: Config, listen: () => Promise<number>): Promise<number> {
   return listen().catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(listenFailure(host, config[name] ?? 0, name, error));
+    throw new CliError(listenFailure(config.HOST, config[name] ?? 0, name, error));
   });
 }
 

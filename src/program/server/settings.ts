@@ -56,14 +56,13 @@ export const bodyLimit = (config: Config, limit: BodyClass): number =>
 export const keptPromptBytes = ({ KEPT_PROMPT_BYTES: set }: Config, bodyBytes: number, workers: number): number =>
   Math.floor(set === undefined ? bodyBytes * KEPT_PROMPTS.ofBodies : set / workers);
 
+type BodySettings = Pick<Config, 'BODY_MEMORY_BYTES'>;
+
 /** Memory for large bodies of all processes of the server together. `containerBytes`: what the system lets them use; 0 or huge without a limit. */
-export function bodyMemory(
-  { BODY_MEMORY_BYTES: set }: Pick<Config, 'BODY_MEMORY_BYTES'>,
-  containerBytes = process.constrainedMemory(),
-): number {
+export function bodyMemory(config: BodySettings, containerBytes = process.constrainedMemory()): number {
   const isLimited = containerBytes > 0 && containerBytes < totalmem();
   const { ofContainer, unlimited, min } = BODY_MEMORY;
-  return set ?? (isLimited ? Math.max(min, Math.floor(containerBytes * ofContainer)) : unlimited);
+  return config.BODY_MEMORY_BYTES ?? (isLimited ? Math.max(min, Math.floor(containerBytes * ofContainer)) : unlimited);
 }
 
 export const splitList = (text: string): string[] =>

@@ -21,6 +21,7 @@ export function parseAssetBody(operation: string, bytes: Buffer): ParsedBody {
   }
 }
 
+type Origins = readonly string[];
 type Fields = Readonly<Record<string, AssetField>>;
 export type FieldValues<T extends Fields> = {
   readonly [K in keyof T]: T[K] extends { isRequired: true } ? string : string | undefined;
@@ -32,33 +33,25 @@ export function readModel(members: JsonMembers, rule: AssetField): string | unde
   return node === undefined ? undefined : checkField(node, 'model', rule, []);
 }
 
-export function readFields<T extends Fields>(
-  members: JsonMembers,
-  table: T,
-  allowedOrigins: readonly string[],
-): FieldValues<T> {
+export function readFields<T extends Fields>(members: JsonMembers, table: T, allowed: Origins): FieldValues<T> {
   for (const name of members.keys())
     if (!Object.hasOwn(table, name)) throw invalidField(shortName(name), 'unknown', 'remove it');
   const values = Object.entries<AssetField>(table).map(([name, rule]) => {
     const node = members.get(name);
     if (node === undefined && rule.isRequired) throw invalidField(name, 'missing', `send the ${rule.about}`);
-    return [name, node === undefined ? undefined : checkField(node, name, rule, allowedOrigins)];
+    return [name, node === undefined ? undefined : checkField(node, name, rule, allowed)];
   });
   return Object.fromEntries(values);
 }
 
-function checkField(
-  node: JsonNode,
-  param: string,
-  { about, chars, words, form }: AssetField,
-  allowedOrigins: readonly string[],
-): string {
+function checkField(node: JsonNode, param: string, rule: AssetField, allowed: Origins): string {
+  const { about, chars, words, form } = rule;
   if (!isText(node)) throw invalidField(param, 'not a string', `send the ${about}`);
   const text = String(node);
   if (text.includes('\0')) throw invalidField(param, 'contains a NUL character', 'remove it');
   if (words && !words.includes(text)) throw invalidField(param, 'not a known value', `send ${alternatives(words)}`);
   if (form === 'media' && FILE_ID.pattern.test(text)) return text;
-  if (form) return checkUrl(text, param, allowedOrigins);
+  if (form) return checkUrl(text, param, allowed);
   if (chars) {
     const { length } = [...text];
     if (length < chars.min || length > chars.max)
@@ -67,7 +60,7 @@ function checkField(
   return text;
 }
 
-function checkUrl(text: string, param: string, allowedOrigins: readonly string[]): string {
+function checkUrl(text: string, param: string, allowedOrigins: Origins): string {
   const url = publicUrl(text, allowedOrigins);
   if (url instanceof URL) return url.href;
   throw invalidField(

@@ -93,17 +93,12 @@ export async function claimRecord(tx: Db, request: IdempotentRequest, claim: Cla
 type Resource = Readonly<Record<'user_id' | 'id', string>>;
 
 /** Records the response for the resource that the record was claimed for, whoever decides it. A record is finished once. */
-export async function finishRecord(
-  tx: Db,
-  { user_id, id }: Resource,
-  status: number,
-  error?: StableError,
-): Promise<void> {
+export async function finishRecord(tx: Db, row: Resource, status: number, error?: StableError): Promise<void> {
   await sql`
     update idempotency_records set http_status = ${status}, finished_at = now(),
       error = ${error ? JSON.stringify(error) : null}::jsonb,
       resource_id = case when ${error !== undefined} then null else resource_id end
-    where user_id = ${user_id} and resource_id = ${id} and finished_at is null`.execute(tx);
+    where user_id = ${row.user_id} and resource_id = ${row.id} and finished_at is null`.execute(tx);
 }
 
 /** Frees the key: nothing was sent, so the same request may be made again. */

@@ -43,13 +43,15 @@ export function checkParameters(nodes: ParameterNodes, target: TaskTarget): Chec
   };
 }
 
+type ParamOf = (name: string) => string;
+
 /** Members and items that do not go together by the sheet. What the request leaves out is the provider's choice, which fits. */
 export function checkConditions(
   { sheet }: TaskTarget,
   given: GivenParameters,
   roles: readonly string[],
-  paramOf: (name: string) => string,
-): void {
+  paramOf: ParamOf,
+) {
   const holds = ([name, value]: readonly [string, rules.MemberValue]): boolean =>
     name === 'role' ? roles.includes(String(value)) : given[name] === value;
   for (const { when, only = {}, needs } of sheet.conditions) {

@@ -34,11 +34,8 @@ export function promptOptionsIn(texts: Iterable<string>, sheet: rules.VideoSheet
 }
 
 /** False for two hyphens of prose: an unknown word after another one or after a space, without a number behind it. */
-function readOption(
-  reading: Reading,
-  { input, index, 1: space, 2: name = '', 3: given = '' }: RegExpExecArray,
-  possible: Possible,
-): boolean {
+function readOption(reading: Reading, match: RegExpExecArray, possible: Possible): boolean {
+  const { input, index, 1: space, 2: name = '', 3: given = '' } = match;
   const value = given.toLowerCase();
   switch (rules.PROMPT_OPTIONS.get(name.toLowerCase().replaceAll('_', ''))) {
     case 'resolution':

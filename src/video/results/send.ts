@@ -48,12 +48,8 @@ export async function sendResult(
 }
 
 /** The response to HEAD: the head of a whole result. */
-export function sendHead(
-  call: Call,
-  result: Result,
-  { type, size, range }: Omit<UpstreamFile, 'body'>,
-  length: number | undefined,
-): void {
+export function sendHead(call: Call, result: Result, file: Omit<UpstreamFile, 'body'>, length?: number): void {
+  const { type, size, range } = file;
   call.response.writeHead(range ? 206 : 200, {
     ...idHeaders(call),
     ...FOREIGN_FILE_HEADERS,

@@ -27,11 +27,8 @@ export interface AcceptedTask {
 }
 
 /** Throws for a malformed body; everything else is judged by `acceptRequest`. */
-export async function examineRequest(
-  services: VideoServices,
-  key: Key,
-  { entry, bytes }: TaskInput,
-): Promise<ExaminedRequest> {
+export async function examineRequest(services: VideoServices, key: Key, input: TaskInput): Promise<ExaminedRequest> {
+  const { entry, bytes } = input;
   const named = peekModel(bytes);
   const resolved = named === undefined || named === '' ? undefined : resolveTarget(services.catalog(), key, named);
   const target = resolved && 'target' in resolved ? resolved.target : undefined;
@@ -70,7 +67,7 @@ export function maxCostOfRequest(
   key: Key,
   { target, request }: Pick<AcceptedTask, 'target' | 'request'>,
 ): MaxCost {
-  const { rates } = videoRates(target, clock.now());
+  const rates = videoRates(target, clock.now());
   const facts = { ...request, hasAudio: request.parameters.generate_audio !== false };
   return maxCostOfTask(facts, target.sheet, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
 }

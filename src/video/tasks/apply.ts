@@ -208,10 +208,7 @@ const heldTokens = ({ max_tokens }: Bounds): number =>
   max_tokens === null ? Number.POSITIVE_INFINITY : Number(max_tokens);
 
 /** What the video allows that was made, where its size and length are reported; lengths are rounded down. */
-function madeTokens(
-  { has_video_input }: Bounds,
-  { resolution, duration, frames }: Pick<ReportedTask, 'resolution' | 'duration' | 'frames'>,
-): number {
+function madeTokens({ has_video_input }: Bounds, { resolution, duration, frames }: ReportedTask): number {
   const size = RESOLUTIONS.find((one) => one === resolution);
   const seconds = frames === undefined ? duration && duration + 1 : Math.ceil(frames / SHEET.framesPerSecond);
   if (size === undefined || !seconds) return Number.POSITIVE_INFINITY;

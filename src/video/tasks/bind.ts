@@ -20,11 +20,10 @@ export interface ProviderScope {
   readonly accountIds: readonly string[];
 }
 
+type ScopeServices = Pick<VideoServices, 'catalog' | 'secret'>;
+
 /** An upstream that does not name users may list the tasks of all credentials at its address. */
-export function providerScope(
-  { catalog, secret }: Pick<VideoServices, 'catalog' | 'secret'>,
-  account: Account,
-): ProviderScope {
+export function providerScope({ catalog, secret }: ScopeServices, account: Account): ProviderScope {
   const nameOf = (one: Account): string =>
     providerIdentity(traitsOf(account).takesSafetyIdentifier ? one : { ...one, credential: '' });
   const name = nameOf(account);

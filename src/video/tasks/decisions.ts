@@ -61,12 +61,10 @@ export async function assignSubmission(
   });
 }
 
+type DismissServices = Omit<DecisionServices, 'db' | 'provider'>;
+
 /** The task fails, its hold is released, and it claims no task of the provider any more. */
-export async function dismissSubmission(
-  services: Omit<DecisionServices, 'db' | 'provider'>,
-  tx: Tx,
-  taskId: string,
-): Promise<DecidedTask> {
+export async function dismissSubmission(services: DismissServices, tx: Tx, taskId: string): Promise<DecidedTask> {
   const open = await findOpen(tx, taskId);
   const task = open && (await lockTask(tx, open));
   if (task?.submission !== 'unknown' || task.finished_at !== null) return 'not_open';

@@ -71,7 +71,9 @@ export async function cancelUpstream(
   throw fail('task_not_cancellable');
 }
 
-async function markCancelled(services: Pick<VideoServices, 'db' | 'publicUrl'>, task: TaskName): Promise<void> {
+type MoveServices = Pick<VideoServices, 'db' | 'publicUrl'>;
+
+async function markCancelled(services: MoveServices, task: TaskName): Promise<void> {
   await services.db.transaction().execute(async (tx) => {
     const current = await lockTask(tx, task);
     if (current) await changeStatus(services, tx, current, { to: 'cancelled', error: taskError('task_cancelled') });
@@ -80,11 +82,7 @@ async function markCancelled(services: Pick<VideoServices, 'db' | 'publicUrl'>, 
   crashPoint('task.cancelled');
 }
 
-async function withdrawCancellation(
-  services: Pick<VideoServices, 'db' | 'publicUrl'>,
-  task: TaskName,
-  isRunning: boolean,
-): Promise<void> {
+async function withdrawCancellation(services: MoveServices, task: TaskName, isRunning: boolean): Promise<void> {
   await services.db.transaction().execute(async (tx) => {
     const current = await updateTask(tx, task)
       .set({ cancel_requested_at: null, next_check_at: sql<Date>`now()` })

@@ -3,7 +3,7 @@
  * prompt count beside the parameters, whichever is larger.
  */
 import type { Nanos } from '../../core/index.ts';
-import { type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
+import { type Multipliers, type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { TaskRequest } from '../request/task-request.ts';
 
@@ -29,7 +29,7 @@ export function maxCostOfTask(
   facts: CostFacts,
   sheet: rules.VideoSheet,
   rates: Rates,
-  multipliersPpm: readonly bigint[],
+  multipliersPpm: Multipliers,
 ): MaxCost {
   const { unit } = sheet;
   // Only providers that count tokens read options in a prompt.

@@ -26,15 +26,11 @@ const FIRST_CHECK_MS = 10_000;
 const FIRST_RECONCILE_MS = 5_000;
 
 /** Records what the provider made of the request. Throws the error of a rejected one. */
-export async function recordOutcome(
-  services: VideoServices,
-  submission: Sent,
-  outcome: SentOutcome,
-): Promise<CreatedTask> {
-  const { task } = submission;
-  logOutcome(services, submission, outcome);
+export async function recordOutcome(services: VideoServices, sent: Sent, outcome: SentOutcome): Promise<CreatedTask> {
+  const { task } = sent;
+  logOutcome(services, sent, outcome);
   const upstream = outcome.kind === 'accepted' ? { upstream_task: outcome.upstreamId } : {};
-  const recorded = await record(services, { task: task.id, ...upstream }, () => apply(services, submission, outcome));
+  const recorded = await record(services, { task: task.id, ...upstream }, () => apply(services, sent, outcome));
   // The request was sent, so the task stays: it is recovered and reconciled.
   return recorded ?? { status: 202, task };
 }

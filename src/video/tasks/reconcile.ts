@@ -16,7 +16,7 @@ import { creationWindow, isComplete, isPossible, shownCandidates } from './candi
 import { matchClaims, readClaims, type SubmissionClaim, unboundOf } from './claims.ts';
 import { readProviderList } from './provider-list.ts';
 import { changeStatus } from './status.ts';
-import { hashCallbackToken, type TaskRow, updateTask } from './task.ts';
+import { hashCallbackToken, type TaskName, type TaskRow, updateTask } from './task.ts';
 
 /** Seconds until the next check, by the number of checks so far; then hourly. */
 const SCHEDULE_S = [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600] as const;
@@ -83,12 +83,7 @@ async function findOwners(services: ReconcileServices, account: Account, tasks: 
   return undefined;
 }
 
-async function bind(
-  services: ReconcileServices,
-  account: Account,
-  task: Pick<TaskRow, 'user_id' | 'id'>,
-  upstreamId: string,
-): Promise<boolean> {
+async function bind(services: ReconcileServices, account: Account, task: TaskName, upstreamId: string) {
   const { db, log } = services;
   const provider = providerScope(services, account);
   const isBound = await db.transaction().execute((tx) => bindTask(tx, { task, upstreamId, provider }));

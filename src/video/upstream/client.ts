@@ -4,11 +4,11 @@
  */
 import type { Account } from '../../catalog/index.ts';
 import { concatBuffers } from '../../core/index.ts';
-import type { TransportError, UpstreamClient } from '../../providers/upstream/index.ts';
+import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import { END_USER_HEADER, LABEL_HEADER, TIMEOUTS } from '../../rules/index.ts';
 import { isAmbiguous, traitsOf } from './adapters.ts';
 import type { ProviderError } from './error-rows.ts';
-import { exchangeAs, type JsonResponse, secondsIn } from './exchange.ts';
+import { exchangeAs, type JsonAnswer, type JsonResponse, secondsIn } from './exchange.ts';
 import type { CreateMessage, FamilyRequest, VideoFamily } from './families/family.ts';
 import type { ReportedTask } from './reported-task.ts';
 
@@ -132,7 +132,7 @@ export class VideoProvider {
   }
 
   /** Anything but a create: it may be sent again. */
-  #ask(account: Account, { method, path, body }: FamilyRequest): Promise<JsonResponse | TransportError> {
+  #ask(account: Account, { method, path, body }: FamilyRequest): Promise<JsonAnswer> {
     return exchangeAs(this.#upstream, account, {
       method,
       path,

@@ -4,7 +4,7 @@
  */
 import { type Account, type Catalog, publicMessage } from '../../catalog/index.ts';
 import { isGlob, publicUrl } from '../../core/index.ts';
-import type { TransportError, UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
+import type { UpstreamClient, UpstreamRequest } from '../../providers/upstream/index.ts';
 import { TIMEOUTS } from '../../rules/index.ts';
 import { assetErrorKindOf } from './asset-errors.ts';
 import * as assets from './asset-provider.ts';
@@ -12,6 +12,7 @@ import type { QueryOutcome } from './client.ts';
 import {
   type AccountRequest,
   exchangeAs,
+  type JsonAnswer,
   type JsonResponse,
   nonEmptyText,
   objectOf,
@@ -105,15 +106,12 @@ export const dragomanAssets =
 
 type Method = UpstreamRequest['method'];
 type Content = AccountRequest['content'];
+type AssetRequest = Pick<AccountRequest, 'method' | 'path' | 'content'>;
 type Query = <T>(method: Method, path: string, read: assets.AssetReader<T>) => Promise<QueryOutcome<T>>;
 
 const at = (path: string, id: string): string => `${path}/${encodeURIComponent(id)}`;
 
-const sendTo = (
-  upstream: UpstreamClient,
-  account: Account,
-  request: Pick<AccountRequest, 'method' | 'path' | 'content'>,
-) =>
+const sendTo = (upstream: UpstreamClient, account: Account, request: AssetRequest) =>
   exchangeAs(upstream, account, {
     ...request,
     timeouts: TIMEOUTS.assets,
@@ -161,7 +159,7 @@ const CODES: Readonly<Record<string, string>> = { asset_group_not_found: 'NotFou
 
 const codeIn = ({ body }: JsonResponse): string => nonEmptyText(objectOf(body?.error)?.code) ?? '';
 
-function replyIn(response: JsonResponse | TransportError): assets.AssetReply {
+function replyIn(response: JsonAnswer): assets.AssetReply {
   if ('code' in response) return response;
   const { status, headers, body } = response;
   if (status >= 200 && status < 300) return { result: body ?? {} };

@@ -14,12 +14,11 @@ export interface JsonResponse {
   readonly body: ResponseObject | undefined;
 }
 
+export type JsonAnswer = JsonResponse | TransportError;
+
 const MAX_RESPONSE_BYTES = 8 * 2 ** 20;
 
-export async function exchangeJson(
-  upstream: UpstreamClient,
-  request: UpstreamRequest,
-): Promise<JsonResponse | TransportError> {
+export async function exchangeJson(upstream: UpstreamClient, request: UpstreamRequest): Promise<JsonAnswer> {
   const response = await wholeResponse(upstream, request, MAX_RESPONSE_BYTES);
   if ('code' in response) return response;
   return { ...response, body: objectOf(valueOfJson(response.body.toString('utf8'))) };
@@ -38,7 +37,7 @@ export function exchangeAs(
   upstream: UpstreamClient,
   account: Account,
   { path, content, credential, ...request }: AccountRequest,
-): Promise<JsonResponse | TransportError> {
+): Promise<JsonAnswer> {
   const { origin, pathname } = new URL(account.baseUrl);
   const signed = credential ?? ['authorization', `Bearer ${account.credential}`];
   const headers = [...signed, 'accept-encoding', 'identity', 'user-agent', 'dragoman'];
