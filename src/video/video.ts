@@ -148,11 +148,9 @@ const boundTo =
   (...rest: A): R =>
     work(first, ...rest);
 
-function jobsOf(
-  services: VideoServices,
-  { follower, deliverer, results }: { follower: Follower; deliverer: Deliverer; results: Results },
-  mirror: MirrorSettings | undefined,
-): Job[] {
+type Workers = { follower: Follower; deliverer: Deliverer; results: Results };
+
+function jobsOf(services: VideoServices, { follower, deliverer, results }: Workers, mirror?: MirrorSettings): Job[] {
   const { tasks, callbacks, assets } = VIDEO_WORK;
   return [
     { name: 'tasks.recover', everyMs: 5_000, needs: tasks, run: () => recoverSubmissions(services) },

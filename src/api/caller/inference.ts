@@ -26,6 +26,8 @@ export interface InferenceServices extends UsageServices, RequestUsageServices, 
   readonly gateway: Gateway;
 }
 
+type Operation = rules.InferenceOperation;
+type Admitted = ChosenGroup & { readonly isAdmitted: boolean };
 type OwnHandler = (services: InferenceServices, call: Call, caller: Caller) => void | Promise<void>;
 
 /** Operations that the gateway responds to from its own records. The compiler demands one for every row with an `own` cell. */
@@ -60,23 +62,17 @@ export async function handleInference(
   services: InferenceServices,
   call: Call,
   given: Caller,
-  operation: rules.InferenceOperation,
+  operation: Operation,
 ): Promise<void> {
   if (given.key.groups.length > 1) return handleInSeveral(services, call, given, operation);
   const caller = isAboutStored(operation) ? await holderOf(services, call, given) : given;
   return handleInGroup(services, call, { caller, isAdmitted: false }, operation);
 }
 
-const isAboutStored = (operation: rules.InferenceOperation): boolean =>
-  rules.inferenceRow(operation).reader === 'stored';
+const isAboutStored = (operation: Operation): boolean => rules.inferenceRow(operation).reader === 'stored';
 
 /** A request without a model goes by what it names, or is about the key. */
-async function handleInSeveral(
-  services: InferenceServices,
-  call: Call,
-  given: Caller,
-  operation: rules.InferenceOperation,
-): Promise<void> {
+async function handleInSeveral(services: InferenceServices, call: Call, given: Caller, operation: Operation) {
   const { gateway } = services;
   const { method, reader } = rules.inferenceRow(operation);
   const callers = callersOf(gateway.catalog(), given.key);
@@ -93,12 +89,7 @@ async function handleInSeveral(
   return goOn(await gateway.chooseGroup(call, given, operation), true);
 }
 
-async function handleInGroup(
-  services: InferenceServices,
-  call: Call,
-  chosen: ChosenGroup & { readonly isAdmitted: boolean },
-  operation: rules.InferenceOperation,
-): Promise<void> {
+async function handleInGroup(services: InferenceServices, call: Call, chosen: Admitted, operation: Operation) {
   const { gateway } = services;
   const { caller, isAdmitted } = chosen;
   const row = rules.inferenceRow(operation);

@@ -14,19 +14,23 @@ export interface HoldNeed {
   readonly refusal: (available: Nanos) => Error;
 }
 
+type Attempt<T> = () => Promise<T | 'short'>;
+
 /** Calls `attempt`, which holds, until it does not find the balance short. */
 export const holdOnceCovered = <T>(
   { db, clock }: { readonly db: Db; readonly clock: Clock },
   need: HoldNeed,
-  attempt: () => Promise<T | 'short'>,
+  attempt: Attempt<T>,
 ): Promise<T> => wishUntilHeld({ store: databaseLeases(db), clock }, need, attempt);
 
+interface Wishing {
+  readonly store: Pick<LeaseStore, 'wish' | 'withdraw'>;
+  readonly clock: Clock;
+}
+
 /** The same with a ledger that may be simulated. */
-export async function wishUntilHeld<T>(
-  { store, clock }: { readonly store: Pick<LeaseStore, 'wish' | 'withdraw'>; readonly clock: Clock },
-  { userId, nanos, reference: owner, refusal }: HoldNeed,
-  attempt: () => Promise<T | 'short'>,
-): Promise<T> {
+export async function wishUntilHeld<T>({ store, clock }: Wishing, need: HoldNeed, attempt: Attempt<T>): Promise<T> {
+  const { userId, nanos, reference: owner, refusal } = need;
   const begun = clock.elapsed();
   let isNew = true;
   try {

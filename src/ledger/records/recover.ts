@@ -64,12 +64,8 @@ export async function recoverDead(options: RecoverOptions): Promise<string[]> {
   return recovered;
 }
 
-async function isDead(
-  { db, journalsDir, clock }: RecoverOptions,
-  dir: string,
-  id: string,
-  claimedBy: string | undefined,
-): Promise<boolean> {
+async function isDead(options: RecoverOptions, dir: string, id: string, claimedBy?: string): Promise<boolean> {
+  const { db, journalsDir, clock } = options;
   const owner = await readOwner(claimedBy === undefined ? dir : join(journalsDir, claimedBy));
   // A claimer without a folder has closed cleanly or was itself recovered.
   if (!owner && claimedBy !== undefined) return true;

@@ -241,11 +241,8 @@ function dateReader(timeZone: string): (at: number) => string {
 }
 
 /** `left` is bounded by the wallet and by every spend limit of the key and its user; `spent` is that of the UTC month. */
-export async function keyAllowance(
-  db: database.Db,
-  { id, spendId = id, userId, limits, userLimits }: core.LimitedKey,
-  now: number,
-): Promise<{ readonly spent: core.Nanos; readonly left: core.Nanos }> {
+export async function keyAllowance(db: database.Db, key: core.LimitedKey, now: number) {
+  const { id, spendId = id, userId, limits, userLimits } = key;
   const { available } = await balanceReport(db, userId);
   const all = await readSpent(db, [userId], now);
   const own = all.filter((row) => row.spendId === spendId);
@@ -265,11 +262,8 @@ const sumOf = (rows: readonly SpentRow[], period: 'day' | 'month'): core.Nanos =
   rows.reduce((sum, row) => sum + row[period], 0n);
 
 /** By UTC day; a day without calls is absent. */
-export async function keySpending(
-  db: database.Db,
-  { id, spendId = id, userId }: core.LimitedKey,
-  { start, end }: schemas.UsagePeriod,
-): Promise<readonly { readonly day: string; readonly nanos: core.Nanos }[]> {
+export async function keySpending(db: database.Db, key: core.LimitedKey, { start, end }: schemas.UsagePeriod) {
+  const { id, spendId = id, userId } = key;
   const { rows } = await sql<{ day: string; nanos: core.Nanos }>`
     select day::text as day, sum(nanos)::bigint as nanos from usage_daily
     where user_id = ${userId} and day between ${start}::date and ${end}::date

@@ -105,17 +105,17 @@ export async function insertCreation<T extends Table>(
 
 /** Records what the provider made of the request, and returns the row. Throws the error of a request that created nothing. */
 export async function recordCreation<T extends Table>(
-  services: Pick<VideoServices, 'db' | 'log'>,
+  { db, log }: Pick<VideoServices, 'db' | 'log'>,
   creation: Creation<T>,
   outcome: AssetCreateOutcome<{ readonly id: string }>,
 ): Promise<RowOf[T]> {
   const { table, row } = creation;
   crashPoint('asset.sent');
-  if (outcome.kind === 'created') return confirm(services, creation, outcome.value.id);
-  services.log.warn('asset.not_created', { table, id: row.id, account: row.account_id, ...logFields(outcome) });
-  if (outcome.kind === 'unknown') return markUnknown(services, creation);
+  if (outcome.kind === 'created') return confirm(db, creation, outcome.value.id);
+  log.warn('asset.not_created', { table, id: row.id, account: row.account_id, ...logFields(outcome) });
+  if (outcome.kind === 'unknown') return markUnknown(db, creation);
   const error = outcome.kind === 'not_sent' ? unavailable(503, outcome.retryAfter) : rejection(outcome.error);
-  return discard(services, creation, error);
+  return discard(db, creation, error);
 }
 
 const logFields = (outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'created' }>) =>
@@ -123,11 +123,8 @@ const logFields = (outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'create
     ? { outcome: outcome.kind, status: outcome.error.status, code: outcome.error.code }
     : { outcome: outcome.kind };
 
-async function confirm<T extends Table>(
-  { db }: Pick<VideoServices, 'db'>,
-  { table, row, idempotent }: Creation<T>,
-  upstreamId: string,
-): Promise<RowOf[T]> {
+async function confirm<T extends Table>(db: Db, creation: Creation<T>, upstreamId: string): Promise<RowOf[T]> {
+  const { table, row, idempotent } = creation;
   const { confirmed, httpStatus } = KINDS[table];
   const created = await db.transaction().execute(async (tx) => {
     const changes = { upstream_id: upstreamId, next_check_at: null };
@@ -145,10 +142,7 @@ async function confirm<T extends Table>(
 }
 
 /** An asset exists in status `create_unknown` (202). A group was promised as active, so its request fails until it is found. */
-async function markUnknown<T extends Table>(
-  { db }: Pick<VideoServices, 'db'>,
-  { table, row, idempotent }: Creation<T>,
-): Promise<RowOf[T]> {
+async function markUnknown<T extends Table>(db: Db, { table, row, idempotent }: Creation<T>): Promise<RowOf[T]> {
   const unknown = await db.transaction().execute(async (tx) => {
     const moved = await moveRow(tx, table, row, 'create_unknown', { next_check_at: afterMs(FIRST_LOOK_MS) });
     if (idempotent && table === 'assets') await finishRecord(tx, row, KINDS[table].httpStatus);
@@ -174,11 +168,8 @@ function rejection({ status, code, message }: AssetProviderError): ApiError | Re
 }
 
 /** Removes the row, and frees the key or records a stable error. */
-async function discard<T extends Table>(
-  { db }: Pick<VideoServices, 'db'>,
-  { table, row, idempotent }: Creation<T>,
-  rejected: ApiError | Rejection,
-): Promise<never> {
+async function discard<T extends Table>(db: Db, creation: Creation<T>, rejected: ApiError | Rejection): Promise<never> {
+  const { table, row, idempotent } = creation;
   const { error, isStable } = 'isStable' in rejected ? rejected : { error: rejected, isStable: false };
   await db.transaction().execute(async (tx) => {
     const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)}

@@ -10,12 +10,11 @@ import { accountOf } from './service-group.ts';
 
 export type LookUpServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'assetProvider'>;
 
+type Found = QueryOutcome<{ readonly id: string }>;
+type Report = Pick<ReportedAsset, 'status' | 'failure'> | 'missing';
+
 /** The provider's object of a row: `missing` when the provider has none with this name. */
-export async function findUpstream<T extends Table>(
-  services: LookUpServices,
-  table: T,
-  row: RowOf[T],
-): Promise<QueryOutcome<{ readonly id: string }>> {
+export async function findUpstream<T extends Table>(services: LookUpServices, table: T, row: RowOf[T]): Promise<Found> {
   const account = accountOf(services, row);
   if (!account) return { kind: 'failed', status: undefined };
   const group = 'asset_group_id' in row ? await upstreamGroupOf(services, row) : undefined;
@@ -51,21 +50,13 @@ export async function lookUpGroup(services: LookUpServices, row: AssetGroupRow):
 }
 
 /** Returns the asset once it is decided, with the state that the provider reports; `failed` when the provider could not be asked. */
-export async function lookUpAsset(
-  services: LookUpServices,
-  row: AssetRow,
-): Promise<AssetRow | undefined | Extract<QueryOutcome<never>, { kind: 'failed' }>> {
+export async function lookUpAsset(services: LookUpServices, row: AssetRow) {
   const found = await findUpstream(services, 'assets', row);
   if (found.kind === 'failed') return found;
   return decide(services, 'assets', row, found);
 }
 
-async function decide<T extends Table>(
-  services: LookUpServices,
-  table: T,
-  row: RowOf[T],
-  found: QueryOutcome<{ readonly id: string }>,
-): Promise<RowOf[T] | undefined> {
+async function decide<T extends Table>(services: LookUpServices, table: T, row: RowOf[T], found: Found) {
   const decided = await services.db.transaction().execute(async (tx) => {
     let moved: RowOf[T] | undefined;
     if (found.kind === 'found') {
@@ -84,11 +75,7 @@ async function decide<T extends Table>(
 }
 
 /** Saves what the provider reports about an asset, and returns the asset as it is now. */
-export async function saveReport(
-  { db }: Pick<VideoServices, 'db'>,
-  asset: AssetRow,
-  reported: Pick<ReportedAsset, 'status' | 'failure'> | 'missing',
-): Promise<AssetRow> {
+export async function saveReport({ db }: LookUpServices, asset: AssetRow, reported: Report): Promise<AssetRow> {
   const status = reported === 'missing' ? reported : reported.status;
   const next = assetStatusAfter(asset.status as AssetStatus, status);
   if (next === undefined) return asset;

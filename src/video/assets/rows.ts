@@ -42,14 +42,11 @@ export async function findRow<T extends Table>(
 }
 
 /** The newest state of a row, hidden or deleted, too. `share` lets others read it but not change it until the transaction ends. */
-export async function lockRow<T extends Table>(
-  tx: Db,
-  table: T,
-  { user_id, id }: RowName,
-  mode: 'update' | 'share' = 'update',
-): Promise<RowOf[T] | undefined> {
+export async function lockRow<T extends Table>(tx: Db, table: T, name: RowName, mode: 'update' | 'share' = 'update') {
   const { rows } = await sql<RowOf[T]>`
-    select * from ${sql.table(table)} where user_id = ${user_id} and id = ${id} for ${sql.raw(mode)}`.execute(tx);
+    select * from ${sql.table(table)} where user_id = ${name.user_id} and id = ${name.id} for ${sql.raw(mode)}`.execute(
+    tx,
+  );
   return rows[0];
 }
 
@@ -60,19 +57,13 @@ interface StatusOf {
 }
 
 /** Moves a row and returns it; undefined when the move is not legal from its current status. */
-export async function moveRow<T extends Table>(
-  db: Db,
-  table: T,
-  { user_id, id }: RowName,
-  to: StatusOf[T],
-  changes: Changes = {},
-): Promise<RowOf[T] | undefined> {
+export async function moveRow<T extends Table>(db: Db, table: T, name: RowName, to: StatusOf[T], more: Changes = {}) {
   const sources: readonly string[] =
     table === 'assets' ? rules.assetSourcesOf(to) : rules.assetGroupSourcesOf(to as rules.AssetGroupStatus);
-  const columns = Object.entries(changes).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
+  const columns = Object.entries(more).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
   const { rows } = await sql<RowOf[T]>`
     update ${sql.table(table)} set status = ${to}, updated_at = now() ${sql.join(columns, sql``)}
-    where user_id = ${user_id} and id = ${id} and status = any(${sources}) returning *`.execute(db);
+    where user_id = ${name.user_id} and id = ${name.id} and status = any(${sources}) returning *`.execute(db);
   return rows[0];
 }
 
@@ -93,13 +84,8 @@ export interface ListPage {
  * One page, newest first, and one row more when there are further ones. The ids come from the index alone, so that rows that are
  * filtered out cost no access to the table. Deleted rows are not listed.
  */
-export async function listRows<T extends Table>(
-  db: Db,
-  table: T,
-  userId: string,
-  filter: ListFilter,
-  { after, limit }: ListPage,
-): Promise<readonly RowOf[T][]> {
+export async function listRows<T extends Table>(db: Db, table: T, userId: string, filter: ListFilter, page: ListPage) {
+  const { after, limit } = page;
   const { statuses, assetTypes, assetGroupId, groupId } = filter;
   const conditions = [
     sql`user_id = ${userId} and deleted_at is null`,

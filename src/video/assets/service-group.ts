@@ -33,11 +33,8 @@ export function groupWith(
 }
 
 /** The account of the user in the group; chosen with the first use. */
-export async function boundAccount(
-  { db, catalog, pool }: Pick<VideoServices, 'db' | 'catalog' | 'pool'>,
-  userId: string,
-  groupId: string,
-): Promise<Account> {
+export async function boundAccount(services: VideoServices, userId: string, groupId: string): Promise<Account> {
+  const { db, catalog, pool } = services;
   const usable = catalog()
     .accounts(groupId)
     .filter((account) => account.features.has('video') && hasAssetLibrary(account));

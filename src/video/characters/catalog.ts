@@ -35,12 +35,8 @@ const COLUMNS =
   position, created_at, published, licence, preview_type, preview is not null as has_preview`);
 
 /** A published character in a group that the key reaches; with a model, only if it is for that model. */
-export async function findCharacter(
-  { db, catalog }: CatalogServices,
-  key: Key,
-  publicId: string,
-  model?: string,
-): Promise<CharacterRow | undefined> {
+export async function findCharacter(services: CatalogServices, key: Key, publicId: string, model?: string) {
+  const { db, catalog } = services;
   if (!isCharacterId(publicId)) return undefined;
   const groups = reachableGroups(catalog(), key);
   const { rows } = await sql<CharacterRow>`

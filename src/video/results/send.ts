@@ -7,13 +7,11 @@ import { contentRange } from './range.ts';
 import { entityTag, lastModified, type Result, typeHeaders } from './result.ts';
 import type { UpstreamFile } from './upstream-source.ts';
 
+type SendServices = { readonly streams: ClientStreams; readonly log: Log };
+
 /** Sends head and body. Resolves when nothing more can be written. */
-export async function sendResult(
-  { streams, log }: { readonly streams: ClientStreams; readonly log: Log },
-  call: Call,
-  result: Result,
-  delivery: UpstreamFile,
-): Promise<void> {
+export async function sendResult(services: SendServices, call: Call, result: Result, delivery: UpstreamFile) {
+  const { streams, log } = services;
   const length = lengthOf(delivery);
   sendHead(call, result, delivery, length);
   const body = length === undefined ? delivery.body : exactly(delivery.body, length);

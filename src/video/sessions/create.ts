@@ -83,16 +83,13 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<ob
   });
 
 /** Claim and session, together or not at all. Undefined when another request has claimed the key meanwhile. */
-async function insertSession(
-  { db, replicaId }: VideoServices,
-  key: Key,
-  { group, account, name, description, redirectUrl, secret }: SessionContent,
-  idempotent: IdempotentRequest | undefined,
-): Promise<Creation | undefined> {
+async function insertSession(services: VideoServices, key: Key, content: SessionContent, request?: IdempotentRequest) {
+  const { db, replicaId } = services;
+  const { group, account, name, description, redirectUrl, secret } = content;
   const id = newId('authsess');
   return db.transaction().execute(async (tx) => {
     const claim = { owner: replicaId, resourceId: id, leaseMs: SESSION_LEASE_MS };
-    if (!(await claimKey(tx, idempotent, claim))) return undefined;
+    if (!(await claimKey(tx, request, claim))) return undefined;
     await tx
       .insertInto('authorization_sessions')
       .values({
@@ -110,15 +107,12 @@ async function insertSession(
         expires_at: sql<Date>`now() + ${SESSION_SECONDS} * interval '1 second'`,
       })
       .execute();
-    return { user_id: key.userId, id, idempotent };
+    return { user_id: key.userId, id, idempotent: request };
   });
 }
 
-async function confirm(
-  { db, sealer }: VideoServices,
-  { user_id, id, idempotent }: Creation,
-  { token, link }: StartedValidation,
-): Promise<sessions.SessionRow> {
+async function confirm({ db, sealer }: VideoServices, creation: Creation, { token, link }: StartedValidation) {
+  const { user_id, id, idempotent } = creation;
   return db.transaction().execute(async (tx) => {
     const { rows } = await sql<sessions.SessionRow>`
       update authorization_sessions set upstream_token_sealed = ${sealer.seal(token, sessions.tokenLocation(id))},
@@ -134,12 +128,11 @@ async function confirm(
   });
 }
 
+type NotCreated = Exclude<AssetCreateOutcome<unknown>, { kind: 'created' }>;
+
 /** Removes the session, frees the key and returns the error for the caller. */
-async function discard(
-  { db, log }: VideoServices,
-  { user_id, id, idempotent }: Creation,
-  outcome: Exclude<AssetCreateOutcome<unknown>, { kind: 'created' }>,
-): Promise<ApiError> {
+async function discard({ db, log }: VideoServices, creation: Creation, outcome: NotCreated): Promise<ApiError> {
+  const { user_id, id, idempotent } = creation;
   await db.transaction().execute(async (tx) => {
     await sql`delete from authorization_sessions
       where user_id = ${user_id} and id = ${id} and upstream_token_sealed is null`.execute(tx);

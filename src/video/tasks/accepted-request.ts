@@ -54,19 +54,17 @@ const errorFrom = ({ code, message, param }: RequestError): ApiError =>
 export async function resolveInputs(
   services: VideoServices,
   key: Key,
-  target: VideoTarget,
-  { references, files }: Pick<TaskRequest, 'references' | 'files'>,
+  { target, request }: AcceptedTask,
 ): Promise<ResolvedReferences> {
+  const { references, files } = request;
   for (const file of files) await findInputFile(services.files, key.userId, file, target.sheet.inlineMedia);
   return resolveReferences(services, key, target, references);
 }
 
+type Priced = Pick<AcceptedTask, 'target' | 'request'>;
+
 /** What the creation holds, at the price in force. */
-export function maxCostOfRequest(
-  { clock }: Pick<VideoServices, 'clock'>,
-  key: Key,
-  { target, request }: Pick<AcceptedTask, 'target' | 'request'>,
-): MaxCost {
+export function maxCostOfRequest({ clock }: VideoServices, key: Key, { target, request }: Priced): MaxCost {
   const rates = videoRates(target, clock.now());
   const facts = { ...request, hasAudio: request.parameters.generate_audio !== false };
   return maxCostOfTask(facts, target.sheet, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
@@ -75,8 +73,8 @@ export function maxCostOfRequest(
 /** The most that the task of a request can cost, with its arithmetic. Rejects what the creation would reject, and creates nothing. */
 export async function estimateTask(services: VideoServices, key: Key, input: TaskInput): Promise<TaskEstimate> {
   const accepted = acceptRequest(await examineRequest(services, key, input));
-  const { target, request } = accepted;
-  await resolveInputs(services, key, target, request);
+  const { target } = accepted;
+  await resolveInputs(services, key, accepted);
   const { nanos, unit, count, tokens, pixels, frames, rate } = maxCostOfRequest(services, key, accepted);
   return {
     object: 'task_estimate',

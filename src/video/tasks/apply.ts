@@ -12,13 +12,23 @@ import type { DueTask } from './due.ts';
 import { tokensOf } from './max-cost.ts';
 import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
-import { holdReference, lockTask, type ReportedResult, reportedOf, type TaskRow, updateTask } from './task.ts';
+import {
+  holdReference,
+  lockTask,
+  type ReportedResult,
+  reportedOf,
+  type TaskName,
+  type TaskRow,
+  updateTask,
+} from './task.ts';
 import { type TaskEvent, type TaskFacts, type Transition, transition } from './transition.ts';
 
 export type ApplyServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'publicUrl'>;
 
+type Outcome = QueryOutcome<ReportedTask>;
+
 /** True when the report changes the task or what is known of it. Without news nothing has to be written. */
-export function isNews({ clock }: ApplyServices, task: DueTask, outcome: QueryOutcome<ReportedTask>): boolean {
+export function isNews({ clock }: ApplyServices, task: DueTask, outcome: Outcome): boolean {
   const change = transition(factsOf(task), eventOf(outcome), clock.now(), 0);
   return (
     change.to !== undefined ||
@@ -30,7 +40,7 @@ export function isNews({ clock }: ApplyServices, task: DueTask, outcome: QueryOu
 }
 
 /** Progress that the provider reports of a task that runs. It never goes back, and only an end makes it 100. */
-function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, outcome: QueryOutcome<ReportedTask>) {
+function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, outcome: Outcome) {
   const reported = outcome.kind === 'found' && outcome.value.status === 'running' ? outcome.value.progress : undefined;
   if (reported === undefined || (status !== 'queued' && status !== 'running')) return undefined;
   const shown = Math.min(Math.max(reported, 1), 99);
@@ -38,11 +48,7 @@ function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, 
 }
 
 /** Applies the outcome of a check to the task as it is now. Returns true when the status or the hold changed. */
-export async function applyReport(
-  services: ApplyServices,
-  name: Pick<TaskRow, 'user_id' | 'id'>,
-  reported: QueryOutcome<ReportedTask>,
-): Promise<boolean> {
+export async function applyReport(services: ApplyServices, name: TaskName, reported: Outcome): Promise<boolean> {
   const hasChanged = await services.db.transaction().execute(async (tx) => {
     const task = await lockTask(tx, name);
     if (!task) return false;
@@ -59,7 +65,7 @@ export async function applyReport(
   return hasChanged;
 }
 
-const eventOf = (outcome: QueryOutcome<ReportedTask>): TaskEvent => {
+const eventOf = (outcome: Outcome): TaskEvent => {
   if (outcome.kind === 'found') return { kind: 'reported', report: outcome.value };
   return { kind: outcome.kind === 'missing' ? 'missing' : 'unreachable' };
 };
@@ -185,7 +191,7 @@ type Bounds = Pick<TaskRow, 'max_tokens' | 'has_video_input' | 'unit'>;
  * The outcome with the usage in the unit of the task, if size and length of the video can have it. Other usage is never charged silently:
  * the task goes to review as if there were none, and the operator decides with the provider's bill.
  */
-function withUsage(task: Bounds, outcome: QueryOutcome<ReportedTask>): QueryOutcome<ReportedTask> {
+function withUsage(task: Bounds, outcome: Outcome): Outcome {
   if (outcome.kind !== 'found') return outcome;
   const { usage, ...report } = outcome.value;
   const usageTokens = task.unit === 'tokens' ? report.usageTokens : madeUnits(task, report);

@@ -46,21 +46,16 @@ export async function createTask(
   };
   const original = idempotent && (await replay(services, idempotent));
   if (original) return original;
-  const { target, request, neutral } = acceptRequest(seen);
-  const references = await resolveInputs(services, key, target, request);
-  const operation = `${input.entry}.create` as const;
-  const { label, endUser, reserve } = input;
+  const accepted = acceptRequest(seen);
   const order: submission.Order = {
-    operation,
+    ...accepted,
+    operation: `${input.entry}.create`,
     key,
-    target,
-    request,
-    neutral,
-    references,
+    references: await resolveInputs(services, key, accepted),
     idempotent,
-    label,
-    endUser,
-    reserve,
+    label: input.label,
+    endUser: input.endUser,
+    reserve: input.reserve,
   };
   const inserted = await insertOnceCovered(services, order);
   if (!inserted) return replayLost(idempotent && replay(services, idempotent));
@@ -171,12 +166,8 @@ const safetyIdentifierOf = ({ secret }: Pick<VideoServices, 'secret'>, userId: s
     .slice(0, 32);
 
 /** The callback secret of the key, sealed for the task: the key may be rotated before the callback is sent (V 6 r5). */
-async function sealCallbackSecret(
-  { sealer }: VideoServices,
-  tx: Db,
-  { id, callbackSecret }: Pick<Key, 'id' | 'callbackSecret'>,
-  taskId: string,
-): Promise<string> {
+async function sealCallbackSecret({ sealer }: VideoServices, tx: Db, key: Key, taskId: string): Promise<string> {
+  const { id, callbackSecret } = key;
   const { callback_secret_sealed: sealed } = await tx
     .selectFrom('keys')
     .select('callback_secret_sealed')

@@ -16,15 +16,15 @@ export interface ListPart {
   readonly isDone?: (read: ReadonlyMap<string, ReportedTask>) => boolean;
 }
 
+type ListServices = Pick<VideoServices, 'provider' | 'clock'>;
+
 /**
  * Tasks created since `from`, each once: pages overlap when tasks are created meanwhile. Undefined when not even
  * the first page can be read; a later page that fails ends the list early.
  */
-export async function readProviderList(
-  { provider, clock }: Pick<VideoServices, 'provider' | 'clock'>,
-  account: Account,
-  { upstreamModel, from, isDone }: ListPart,
-): Promise<readonly ReportedTask[] | undefined> {
+export async function readProviderList(services: ListServices, account: Account, part: ListPart) {
+  const { provider, clock } = services;
+  const { upstreamModel, from, isDone } = part;
   const tasks = new Map<string, ReportedTask>();
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     if (page > 1) await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));

@@ -10,19 +10,22 @@ import type { TaskCharge, TaskHold } from '../../schemas/index.ts';
 import type { VideoServices } from '../services.ts';
 import { holdReference, parametersOf, type ReportedResult, reportedOf, type TaskRow, unitOf } from './task.ts';
 
+type SettleServices = Pick<VideoServices, 'catalog' | 'clock' | 'log'>;
+
+/** `tokens` are counted in the unit of the task. */
+interface Measured {
+  readonly tokens: number;
+  readonly reported: ReportedResult;
+}
+
 interface Price {
   readonly nanos: Nanos;
   readonly priceId: bigint;
 }
 
-/** `tokens` are counted in the unit of the task. False when the model has no such price any more; the hold then waits for an operator. */
-export async function settleTask(
-  services: Pick<VideoServices, 'catalog' | 'clock' | 'log'>,
-  tx: Tx,
-  task: TaskRow,
-  { tokens, reported }: { readonly tokens: number; readonly reported: ReportedResult },
-): Promise<boolean> {
-  const price = await priceOf(services, tx, task, { tokens, reported });
+/** False when the model has no such price any more; the hold then waits for an operator. */
+export async function settleTask(services: SettleServices, tx: Tx, task: TaskRow, made: Measured): Promise<boolean> {
+  const price = await priceOf(services, tx, task, made);
   if (!price) {
     services.log.error('task.price_missing', { task: task.id, model: task.model });
     return false;
@@ -37,17 +40,12 @@ export async function settleTask(
   if (!settled) return true;
   ledger.crashPoint('settle.charged');
   if (excess > 0n) services.log.warn('task.above_hold', { task: task.id, user: task.user_id, excess: String(excess) });
-  await ledger.recordUsage(tx, [usageRecord(services, task, { tokens, ...price })]);
+  await ledger.recordUsage(tx, [usageRecord(services, task, { ...made, ...price })]);
   ledger.crashPoint('settle.recorded');
   return true;
 }
 
-async function priceOf(
-  { catalog, clock }: Pick<VideoServices, 'catalog' | 'clock'>,
-  tx: Tx,
-  task: TaskRow,
-  { tokens, reported }: { readonly tokens: number; readonly reported: ReportedResult },
-): Promise<Price | undefined> {
+async function priceOf({ catalog, clock }: SettleServices, tx: Tx, task: TaskRow, { tokens, reported }: Measured) {
   const line = catalog().resolve(task.group_id, task.model)?.line;
   const price = line && priceAt(line, clock.now());
   if (!price) return undefined;
@@ -69,11 +67,7 @@ function rateOfTask(task: TaskRow, reported: ReportedResult, rates: unknown): Na
 /** A factor of 1 in parts per million. */
 const UNCHANGED = 1_000_000n;
 
-const usageRecord = (
-  { clock }: Pick<VideoServices, 'clock'>,
-  task: TaskRow,
-  { tokens, nanos, priceId }: Price & { readonly tokens: number },
-) =>
+const usageRecord = ({ clock }: SettleServices, task: TaskRow, { tokens, nanos, priceId }: Price & Measured) =>
   ledger.createUsageRecord({
     id: ledger.newRecordId(),
     at: clock.now(),

@@ -61,10 +61,8 @@ const RENEW_MS = 5_000;
 
 export const leaseEnd = sql<Date>`now() + ${SUBMISSION_LEASE_MS} * interval '1 millisecond'`;
 
-export function keepLease(
-  { db, clock, log }: VideoServices,
-  { task: { user_id, id }, owner }: Pick<Submission, 'task' | 'owner'>,
-): Repetition {
+export function keepLease({ db, clock, log }: VideoServices, { task, owner }: InsertedTask): Repetition {
+  const { user_id, id } = task;
   const renew = () =>
     sql`
       with renewed as (

@@ -18,12 +18,14 @@ const WIDTH = 8;
 
 export const canSweep = (account: Account): boolean => traitsOf(account).listing !== undefined;
 
+interface Sweep {
+  readonly tasks: readonly DueTask[];
+  readonly isStopped: () => boolean;
+}
+
 /** False when the provider does not list its tasks now. `isStopped` ends it between two pages. */
-export async function sweepTasks(
-  services: SweepServices,
-  account: Account,
-  { tasks, isStopped }: { readonly tasks: readonly DueTask[]; readonly isStopped: () => boolean },
-): Promise<boolean> {
+export async function sweepTasks(services: SweepServices, account: Account, sweep: Sweep): Promise<boolean> {
+  const { tasks, isStopped } = sweep;
   const byModel = Map.groupBy(tasks, ({ upstream_model: model }) => account.models.get(model) ?? model);
   const unseen: DueTask[] = [];
   let isListed = true;

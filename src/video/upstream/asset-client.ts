@@ -22,7 +22,7 @@ export const assetClient =
   (upstream: UpstreamClient, clock: Clock): assets.AssetProvider =>
   (account) => {
     const send = (action: string, body: ResponseObject): Promise<assets.AssetReply> =>
-      sendAction(upstream, account, action, { body, now: clock.now() });
+      sendAction(upstream, account, action, { content: body, now: clock.now() });
     const create = async <T>(action: string, body: ResponseObject, read: assets.AssetReader<T>) =>
       assets.creationIn(account, await send(action, body), read);
     const query = async <T>(action: string, body: ResponseObject, read: assets.AssetReader<T>) =>
@@ -66,13 +66,14 @@ export const assetClient =
     };
   };
 
-async function sendAction(
-  upstream: UpstreamClient,
-  { assets: settings, proxy }: Account,
-  action: string,
-  { body: content, now }: { readonly body: ResponseObject; readonly now: number },
-): Promise<assets.AssetReply> {
-  if (!settings) return { kind: 'unreachable', code: 'NO_ASSET_SETTINGS' };
+interface Action {
+  readonly content: ResponseObject;
+  readonly now: number;
+}
+
+async function sendAction(upstream: UpstreamClient, account: Account, action: string, { content, now }: Action) {
+  const { assets: settings, proxy } = account;
+  if (!settings) return { kind: 'unreachable', code: 'NO_ASSET_SETTINGS' } as const;
   const { origin, host, pathname: path } = new URL(settings.baseUrl);
   const query = { Action: action, Version: VERSION };
   const body = JSON.stringify({ ...content, ProjectName: settings.project });
