@@ -36,6 +36,10 @@ export const fail = (code: ErrorCode, message?: string, details: FailureDetails 
 export const failAt = (code: ErrorCode, param: string, text: string): ApiError =>
   fail(code, `${param}: ${text}`, { param });
 
+/** The request may succeed when the client sends it again, after so many seconds. */
+export const overloaded = (message: string, retryAfter: number, cause?: unknown): ApiError =>
+  fail('server_is_overloaded', message, { retryAfter, cause });
+
 /** Something that the gateway needs does not respond for the moment. The request may succeed when the client sends it again. */
 export class Unavailable extends Error {}
 

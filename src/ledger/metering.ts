@@ -172,10 +172,7 @@ export class Metering {
   admit(userId: string, maxCost: core.Nanos, key?: core.LimitedKey): Reservation | Promise<Reservation> {
     if (this.#isClosed) throw core.fail('shutting_down');
     // Calls in flight complete, with their records in memory. A crash would lose those, so no new call is admitted.
-    if (this.#journal.isFailing)
-      throw core.fail('server_is_overloaded', 'Usage recording is temporarily unavailable; retry shortly.', {
-        retryAfter: 1,
-      });
+    if (this.#journal.isFailing) throw core.overloaded('Usage recording is temporarily unavailable; retry shortly.', 1);
     const hold = key && this.#spendLimits.reserve(key, maxCost);
     if (!hold) return this.#leases.admit(userId, maxCost);
     return hold instanceof Promise

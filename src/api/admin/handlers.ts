@@ -1,5 +1,5 @@
 /** Admin operations by name. The credential is checked first, then the query; the body is read last. */
-import { fail } from '../../core/index.ts';
+import { fail, overloaded } from '../../core/index.ts';
 import type { Handler } from '../../platform/web/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../../rules/index.ts';
 import { ACCOUNT_CHANGES_OPERATIONS } from './account-changes.ts';
@@ -78,7 +78,7 @@ const authenticated =
 /** Errors of the database that the caller can act on. */
 export const withReportErrors = (running: Promise<void>): Promise<void> =>
   running.catch((error: unknown) => {
-    if (codeOf(error) === '57014') throw fail('server_is_overloaded', TOO_LARGE, { retryAfter: 1, cause: error });
+    if (codeOf(error) === '57014') throw overloaded(TOO_LARGE, 1, error);
     if (codeOf(error) === 'DG001') throw fail('conflict', (error as Error).message);
     throw error;
   });

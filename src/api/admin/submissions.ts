@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import { fail, failAt, formatNanos } from '../../core/index.ts';
+import { fail, failAt, formatNanos, overloaded } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { MAX_USAGE_TOKENS } from '../../rules/index.ts';
 import { line, OpenSubmission, Review, shownRow } from '../../schemas/index.ts';
@@ -68,10 +68,7 @@ export async function decideSubmission(
 const REFUSALS = {
   not_open: (task: string) => notFound('video task with an unknown submission', task),
   not_at_provider: () => failAt('conflict', 'upstream_task', 'the account has no such task at the provider.'),
-  provider_unreachable: () =>
-    fail('server_is_overloaded', 'The provider cannot be asked about the task now; try again shortly.', {
-      retryAfter: 10,
-    }),
+  provider_unreachable: () => overloaded('The provider cannot be asked about the task now; try again shortly.', 10),
   other_user: () => failAt('conflict', 'upstream_task', 'the provider reports that it is the task of another user.'),
   taken: () => failAt('conflict', 'upstream_task', 'another task has it already.'),
 } as const;

@@ -1,9 +1,10 @@
 /** GET /v1/usage/requests/{request_id} (G 4.7): what one call cost, for the key that made it. For any other key its id is unknown. */
+import { sql } from 'kysely';
 import { type Clock, failAt, requestIdTime } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { recordOfRequest, unpackUsage } from '../../ledger/index.ts';
 import { chargeOfRecord, findRequest } from '../../observe/request-log/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { acquireSlot, type Limiter } from '../../providers/pool/index.ts';
 import { CHARGE_READS, VIDEO_ENDPOINTS } from '../../rules/index.ts';
@@ -84,20 +85,15 @@ const usageView = (id: string, status: RequestUsage['status']) =>
 
 /** A response that its provider still makes. */
 async function openBackground(db: Db, { id, userId, keyId }: OwnCall): Promise<RequestUsage | undefined> {
-  const row = await db
-    .selectFrom('background_responses')
-    .select(['model', 'created_at'])
-    .where('reference', '=', `background:${id}`)
-    .where('user_id', '=', userId)
-    .where('key_id', '=', keyId)
-    .where('state', 'in', ['sending', 'running'])
-    .executeTakeFirst();
+  const { rows } = await sql<Pick<Row<'background_responses'>, 'model' | 'created_at'>>`
+    select model, created_at from background_responses
+    where reference = ${`background:${id}`} and user_id = ${userId} and key_id = ${keyId} and state in ('sending', 'running')`.execute(
+    db,
+  );
+  const [row] = rows;
   if (!row) return undefined;
-  const { model, created_at } = row;
-  return {
-    ...usageView(id, 'pending'),
-    ...{ at: created_at.toISOString(), model, operation: 'responses.create', charge: null },
-  };
+  const at = row.created_at.toISOString();
+  return { ...usageView(id, 'pending'), ...{ at, model: row.model, operation: 'responses.create', charge: null } };
 }
 
 /** The record of a task has the id of the task, not that of the request that created it. */

@@ -1,6 +1,7 @@
 /** What the operator lets the people of a user do with keys. */
+import { sql } from 'kysely';
 import { fail, failAt } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 
 export interface KeyAllowance {
   readonly max_keys: number;
@@ -18,27 +19,17 @@ export const readAllowance = (db: Db, userId: string): Promise<KeyAllowance> =>
 
 /** Valid keys that were made in the console. */
 export async function countOwnKeys(db: Db, userId: string, now: number): Promise<number> {
-  const { count } = await db
-    .selectFrom('keys')
-    .select(({ fn }) => fn.countAll<bigint>().as('count'))
-    .where('user_id', '=', userId)
-    .where('is_own', '=', true)
-    .where('revoked_at', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', new Date(now))]))
-    .executeTakeFirstOrThrow();
-  return Number(count);
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from keys where user_id = ${userId} and is_own and revoked_at is null
+      and (expires_at is null or expires_at > ${new Date(now)})`.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 /** Provider groups in which the user may make keys. */
 export async function openGroups(db: Db, { key_groups }: KeyAllowance) {
-  const groups = await db
-    .selectFrom('groups')
-    .select(['id', 'name', 'style'])
-    .where('style', '!=', 'video')
-    .orderBy('position')
-    .orderBy('id')
-    .execute();
-  return groups.filter(({ id }) => key_groups === null || key_groups.includes(id));
+  const { rows } = await sql<Pick<Row<'groups'>, 'id' | 'name' | 'style'>>`
+    select id, name, style from groups where style <> 'video' order by position, id`.execute(db);
+  return rows.filter(({ id }) => key_groups === null || key_groups.includes(id));
 }
 
 /** The video groups of a key that the user makes; undefined for every group. */

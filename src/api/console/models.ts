@@ -1,4 +1,5 @@
 /** The models that a key of the signed-in person's user can call: what each is, what it costs this user, and what it accepts. */
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
@@ -15,16 +16,10 @@ const ModelsQuery = z.strictObject({
 });
 
 async function firstKey(db: Db, userId: string, now: number): Promise<string | undefined> {
-  const found = await db
-    .selectFrom('keys')
-    .select('id')
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', new Date(now))]))
-    .orderBy('id')
-    .limit(1)
-    .executeTakeFirst();
-  return found?.id;
+  const { rows } = await sql<{ id: string }>`
+    select id from keys where user_id = ${userId} and revoked_at is null and (expires_at is null or expires_at > ${new Date(now)})
+    order by id limit 1`.execute(db);
+  return rows[0]?.id;
 }
 
 async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: number): Promise<OwnModel[]> {

@@ -236,7 +236,7 @@ export const hasSpendLimit = (limits: core.Limits): boolean =>
 function rejectUnavailable(cause: unknown): never {
   if (cause instanceof core.ApiError) throw cause;
   const message = 'Spend totals are temporarily unavailable; retry shortly.';
-  throw core.fail('server_is_overloaded', message, { retryAfter: 1, cause });
+  throw core.overloaded(message, 1, cause);
 }
 
 export interface SpentRow {

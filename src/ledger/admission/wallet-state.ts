@@ -1,5 +1,5 @@
 /** The state of one wallet in one replica: its lease, its reservations and the calls that wait for money. */
-import { ApiError, fail, type Nanos, RateWindow } from '../../core/index.ts';
+import { ApiError, fail, type Nanos, overloaded, RateWindow } from '../../core/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 
 /** The right to make one call. Exactly one of the methods ends it, once. */
@@ -70,4 +70,4 @@ export class InsufficientBalance extends ApiError {
 
 /** The rejection of a call when it stays unknown in time whether the balance covers it. */
 export const balanceUnavailable = (cause?: unknown): ApiError =>
-  fail('server_is_overloaded', 'The balance is temporarily unavailable; retry shortly.', { retryAfter: 1, cause });
+  overloaded('The balance is temporarily unavailable; retry shortly.', 1, cause);

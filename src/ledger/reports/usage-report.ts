@@ -51,21 +51,13 @@ export async function usageReport(
 
 /** `held` is without leases of replicas, because the user can spend them. A charge in a journal shows up within a second. */
 export async function balanceReport(db: database.Db, userId: string): Promise<schemas.BalanceReport> {
-  const wallet = await db
-    .selectFrom('wallets as w')
-    .select(['w.credits', 'w.debits'])
-    .select(
-      sql<bigint>`w.held - coalesce((select sum(l.nanos) from leases l where l.user_id = w.user_id), 0)::bigint`.as(
-        'held',
-      ),
-    )
-    .where('w.user_id', '=', userId)
-    .executeTakeFirst();
+  const { rows } = await sql<{ owned: core.Nanos; held: core.Nanos }>`
+    select credits - debits as owned,
+      held - coalesce((select sum(nanos) from leases l where l.user_id = w.user_id), 0)::bigint as held
+    from wallets w where user_id = ${userId}`.execute(db);
+  const [wallet] = rows;
   if (!wallet) throw unknownWallet(userId);
-  return {
-    available: core.formatNanos(wallet.credits - wallet.debits - wallet.held),
-    held: core.formatNanos(wallet.held),
-  };
+  return { available: core.formatNanos(wallet.owned - wallet.held), held: core.formatNanos(wallet.held) };
 }
 
 /** The limits of the key; under `user`, those that all keys of the user share. */

@@ -46,14 +46,11 @@ const DAY_MS = 86_400_000;
 
 /** Only exports are known here. A backup by other means cannot be seen, so this never counts as a failure. */
 export async function checkBackup(db: Db, clock: Clock = systemClock): Promise<Finding> {
-  const last = await db
-    .selectFrom('audit')
-    .select('at')
-    .where('subject', '=', 'database')
-    .where('action', '=', 'database.exported')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+  const { rows } = await sql<{ at: Date }>`
+    select at from audit where subject = 'database' and action = 'database.exported' order by id desc limit 1`.execute(
+    db,
+  );
+  const [last] = rows;
   const advice = 'run "dragoman export FILE", unless PostgreSQL is backed up in another way';
   if (!last) return note('Backup', `there was no export yet; ${advice}`);
   const days = Math.max(0, Math.floor((clock.now() - last.at.getTime()) / DAY_MS));

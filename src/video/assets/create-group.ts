@@ -1,4 +1,5 @@
 /** Creation of asset groups: those of callers (V 4.8 r1), and the hidden ones that hold the assets of a variant without groups. */
+import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, fail, newId } from '../../core/index.ts';
@@ -93,16 +94,12 @@ async function sendHidden(services: VideoServices, account: Account, row: AssetG
   }
 }
 
-const findHidden = (db: Db, { user_id, group_id, account_id }: ReturnType<typeof ownedBy>) =>
-  db
-    .selectFrom('asset_groups')
-    .selectAll()
-    .where('user_id', '=', user_id)
-    .where('group_id', '=', group_id)
-    .where('account_id', '=', account_id)
-    .where('is_hidden', '=', true)
-    .where('status', '<>', 'invalid')
-    .executeTakeFirst();
+async function findHidden(db: Db, { user_id, group_id, account_id }: ReturnType<typeof ownedBy>) {
+  const { rows } = await sql<AssetGroupRow>`
+    select * from asset_groups where user_id = ${user_id} and group_id = ${group_id} and account_id = ${account_id}
+      and is_hidden and status <> 'invalid'`.execute(db);
+  return rows[0];
+}
 
 /** Undefined when another request inserts it at the same time. */
 const insertHidden = (db: Db, owner: ReturnType<typeof ownedBy>): Promise<AssetGroupRow | undefined> =>
@@ -130,10 +127,6 @@ async function resolveHidden(services: VideoServices, row: AssetGroupRow): Promi
 }
 
 export const removeHidden = (db: Db, { user_id, id }: AssetGroupRow) =>
-  db
-    .deleteFrom('asset_groups')
-    .where('user_id', '=', user_id)
-    .where('id', '=', id)
-    .where('is_hidden', '=', true)
-    .where('status', 'in', ['create_unknown', 'failed'])
-    .execute();
+  sql`
+    delete from asset_groups
+    where user_id = ${user_id} and id = ${id} and is_hidden and status in ('create_unknown', 'failed')`.execute(db);

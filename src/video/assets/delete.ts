@@ -80,17 +80,15 @@ export async function deleteUpstream<T extends Table>(
 /**
  * Two users can have groups of one real person. The provider would delete the assets of both, so its group stays until the last one goes.
  */
-async function isShared({ db }: LookUpServices, row: RowOf[Table], upstreamId: string): Promise<boolean> {
-  const other = await db
-    .selectFrom('asset_groups')
-    .select('id')
-    .where('account_id', '=', row.account_id)
-    .where('upstream_id', '=', upstreamId)
-    .where('group_type', '=', ASSET_GROUP_TYPES[1])
-    .where('id', '<>', row.id)
-    .where('status', '<>', 'deleted')
-    .executeTakeFirst();
-  return other !== undefined;
+async function isShared(
+  { db }: LookUpServices,
+  { account_id, id }: RowOf[Table],
+  upstreamId: string,
+): Promise<boolean> {
+  const { rows } = await sql`
+    select from asset_groups where account_id = ${account_id} and upstream_id = ${upstreamId}
+      and group_type = ${ASSET_GROUP_TYPES[1]} and id <> ${id} and status <> 'deleted' limit 1`.execute(db);
+  return rows.length > 0;
 }
 
 async function markDeleted<T extends Table>({ db }: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> {

@@ -2,7 +2,7 @@
  * The mirror: results that are downloaded once and then read from a folder, which replicas may share. It is bounded in size and age.
  * When the folder fails, readers go on without it.
  */
-import { type Clock, errorFields, fail, type Log } from '../../core/index.ts';
+import { type Clock, errorFields, type Log, overloaded } from '../../core/index.ts';
 import { RESULT_MIRROR, RESULT_READS } from '../../rules/index.ts';
 import { type Fetch, MirrorDownload } from './mirror-download.ts';
 import { type ListedFile, MirrorFolder, removeFile } from './mirror-folder.ts';
@@ -99,8 +99,7 @@ export class Mirror {
       if (begun instanceof MirrorDownload && !(await begun.facts)) return undefined;
       const file = begun && (await this.#folder.follow(begun.path));
       if (file) return new MirroredResult(file, progressOf(begun, file));
-      if (clock.elapsed() >= deadline)
-        throw fail('server_is_overloaded', BUSY, { retryAfter: RESULT_READS.retryAfterSeconds });
+      if (clock.elapsed() >= deadline) throw overloaded(BUSY, RESULT_READS.retryAfterSeconds);
       if (begun instanceof MirrorDownload) broken += begun.failure === undefined ? 0 : 1;
       else await sleep(POLL_MS);
     }

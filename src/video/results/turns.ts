@@ -2,7 +2,7 @@
  * Upstream connections of this process per result: few at a time, because a link allows a limited number of downloads and each range
  * request counts. Further readers wait in order, and get 503 when their turn does not come in time.
  */
-import { type Clock, fail } from '../../core/index.ts';
+import { type Clock, overloaded } from '../../core/index.ts';
 import { RESULT_READS } from '../../rules/index.ts';
 
 interface Queue {
@@ -43,7 +43,7 @@ export class ResultTurns {
       if (at < 0) return;
       queue.waiting.splice(at, 1);
       cancel();
-      reject(fail('server_is_overloaded', TOO_MANY, { retryAfter: RESULT_READS.retryAfterSeconds }));
+      reject(overloaded(TOO_MANY, RESULT_READS.retryAfterSeconds));
     };
     const cancel = this.#clock.after(RESULT_READS.waitMs, leave);
     const waiter = {

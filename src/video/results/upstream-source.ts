@@ -4,7 +4,7 @@
  * account's credential: it is sent to addresses that the family owns only. Such an address may redirect once, without the credential.
  */
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, fail, matchesGlob } from '../../core/index.ts';
+import { type ApiError, fail, matchesGlob, overloaded } from '../../core/index.ts';
 import type { PublicGuard } from '../../platform/outbound/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
 import { RESULT_URL_BYTES, TIMEOUTS } from '../../rules/index.ts';
@@ -168,7 +168,7 @@ const CANNOT_FETCH = 'The result cannot be fetched from the provider.';
 
 const publicFailure = ({ code, isTimeout }: BrokenTransfer): ApiError => {
   if (isTimeout) return fail('upstream_timeout', 'The provider did not send the result in time.');
-  if (code === 'HTTP_429' || code === 'HTTP_503') return fail('server_is_overloaded', CANNOT_FETCH, { retryAfter: 5 });
+  if (code === 'HTTP_429' || code === 'HTTP_503') return overloaded(CANNOT_FETCH, 5);
   return fail('upstream_error', CANNOT_FETCH);
 };
 

@@ -146,18 +146,12 @@ const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Prom
 const ENDED = sql`upstream_token_sealed = null, link_sealed = null, next_check_at = null, updated_at = now()`;
 
 /** The user's own group of the same person, from an earlier session. */
-async function findGroupOf(tx: Db, session: SessionRow, upstreamId: string): Promise<string | undefined> {
-  const found = await tx
-    .selectFrom('asset_groups')
-    .select('id')
-    .where('user_id', '=', session.user_id)
-    .where('account_id', '=', session.account_id)
-    .where('upstream_id', '=', upstreamId)
-    .where('group_type', '=', GROUP_TYPE)
-    .where('status', '=', 'active')
-    .forShare()
-    .executeTakeFirst();
-  return found?.id;
+async function findGroupOf(tx: Db, { user_id, account_id }: SessionRow, upstreamId: string) {
+  const { rows } = await sql<{ id: string }>`
+    select id from asset_groups where user_id = ${user_id} and account_id = ${account_id} and upstream_id = ${upstreamId}
+      and group_type = ${GROUP_TYPE} and status = 'active'
+    limit 1 for share`.execute(tx);
+  return rows[0]?.id;
 }
 
 async function insertGroup(tx: Db, session: SessionRow, upstreamId: string): Promise<string> {

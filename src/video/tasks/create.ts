@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
-import { ApiError, fail, hmac, newId } from '../../core/index.ts';
+import { ApiError, fail, hmac, newId, overloaded } from '../../core/index.ts';
 import { crashPoint, hold, holdOnceCovered } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { MAX_EXPIRY_OFFSET_SECONDS, TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
@@ -152,9 +152,7 @@ const insufficientBalance = () =>
   );
 
 const walletBusy = (): ApiError =>
-  fail('server_is_overloaded', 'The balance is in use by other requests. Nothing was created; try again shortly.', {
-    retryAfter: 2,
-  });
+  overloaded('The balance is in use by other requests. Nothing was created; try again shortly.', 2);
 
 /**
  * A stable, anonymous name of the end user for the provider's abuse checks. Another installation with the same credential and user has

@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
-import { fail } from '../../core/index.ts';
+import { overloaded } from '../../core/index.ts';
 import { SUBMISSION_TIMEOUT_SECONDS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { reportedIdIn, traitsOf } from '../upstream/adapters.ts';
@@ -141,9 +141,7 @@ export async function onProviderReport(services: ReconcileServices, token: strin
   const account = services.catalog().account(task.account_id);
   const found = account && (await services.provider.get(account, reportedId));
   if (found?.kind === 'failed')
-    throw fail('server_is_overloaded', 'The provider cannot be asked about the task now; report it again.', {
-      retryAfter: 10,
-    });
+    throw overloaded('The provider cannot be asked about the task now; report it again.', 10);
   // The secret path is stronger evidence than the parameters, which the provider may have changed.
   if (account && found?.kind === 'found' && isPossible(task, found.value))
     await bind(services, account, task, found.value.id);

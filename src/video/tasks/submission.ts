@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
+import { type ApiError, errorFields, fail, overloaded, type Repetition, repeat } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { NoAccount } from '../../providers/pool/index.ts';
@@ -15,7 +15,7 @@ import type { VideoServices } from '../services.ts';
 import type { VideoTarget } from '../target.ts';
 import type { CreateOutcome } from '../upstream/client.ts';
 import type { CreateRejection } from '../upstream/errors.ts';
-import { discardTask, lockTask, type TaskRow, updateTask } from './task.ts';
+import { discardTask, lockTask, type TaskName, type TaskRow, updateTask } from './task.ts';
 
 /** Takes memory for bytes that a request does not have itself. Throws an error for the caller when there is none. */
 export type Reserve = (bytes: number) => void;
@@ -86,9 +86,7 @@ export function rejectionError(
   }
   if (rejection.kind === 'rate_limited') return atCapacity(retryAfter ?? faultRow('rate_limited').cooldownMs / 1_000);
   if (references.accountId !== undefined) return misconfigured();
-  return fail('server_is_overloaded', 'No upstream account can take the task now. Try again later.', {
-    retryAfter: 30,
-  });
+  return overloaded('No upstream account can take the task now. Try again later.', 30);
 }
 
 /** The provider lost an asset that was active here. The same request then gets 409 before anything is sent (V 7). */
@@ -107,16 +105,12 @@ export function noAccountError(
   // Another account has not the assets.
   if (references.accountId !== undefined && reason !== 'full')
     return fail('asset_binding_unavailable', 'The account that holds the assets is not available now.', { retryAfter });
-  return fail('server_is_overloaded', 'Every upstream account is at capacity or cooling down. Try again shortly.', {
-    retryAfter,
-  });
+  return overloaded('Every upstream account is at capacity or cooling down. Try again shortly.', retryAfter);
 }
 
 /** The submission could not be recorded, so nothing was sent. */
 export const notSubmitted = (): ApiError =>
-  fail('server_is_overloaded', 'The task could not be submitted. Nothing was created; send it again.', {
-    retryAfter: 2,
-  });
+  overloaded('The task could not be submitted. Nothing was created; send it again.', 2);
 
 const atCapacity = (retryAfter: number): ApiError =>
   fail('rate_limit_exceeded', 'The provider is at capacity. Nothing was created; try again later.', { retryAfter });
@@ -157,14 +151,9 @@ const BATCH = 100;
 
 /** Recovers abandoned submissions. Each has a transaction of its own: a batch would lock several wallets, in any order. */
 export async function recoverSubmissions(services: Pick<VideoServices, 'db'>): Promise<number> {
-  const abandoned = await services.db
-    .selectFrom('video_tasks')
-    .select(['user_id', 'id'])
-    .where('submission', 'in', ['pending', 'sending'])
-    .where('submitter_until', '<', sql<Date>`now()`)
-    .orderBy('submitter_until')
-    .limit(BATCH)
-    .execute();
+  const { rows: abandoned } = await sql<TaskName>`
+    select user_id, id from video_tasks where submission in ('pending', 'sending') and submitter_until < now()
+    order by submitter_until limit ${BATCH}`.execute(services.db);
   for (const { user_id, id } of abandoned) await recoverTask(services, user_id, id);
   return abandoned.length;
 }

@@ -3,7 +3,7 @@
  * second, whatever their number; the number is bounded.
  */
 import { sql } from 'kysely';
-import { errorFields, fail } from '../../core/index.ts';
+import { errorFields, overloaded } from '../../core/index.ts';
 import { TASK_WAIT } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { TaskRow } from './task.ts';
@@ -36,9 +36,7 @@ export class TaskWatcher {
    */
   next(task: Waiter['task'], waitMs: number, onCancel: (cancel: () => void) => void): Promise<boolean> {
     if (this.#waiters.size >= TASK_WAIT.maxWaiting)
-      throw fail('server_is_overloaded', 'Too many requests are waiting for tasks; poll without `wait`.', {
-        retryAfter: 5,
-      });
+      throw overloaded('Too many requests are waiting for tasks; poll without `wait`.', 5);
     if (this.hasEnded) return Promise.resolve(false);
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter: Waiter = { task, resolve };
