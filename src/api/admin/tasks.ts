@@ -89,17 +89,13 @@ export const TASKS_OPERATIONS = {
         const { rows } = await sql<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`.execute(tx);
         const [task] = rows;
         if (!task) throw notFound('video task', id);
-        const assets = await tx
-          .selectFrom('video_task_assets')
-          .select('asset_id')
-          .where('user_id', '=', task.user_id)
-          .where('task_id', '=', id)
-          .orderBy('asset_id')
-          .execute();
-        return { task, assets };
+        const { rows: used } = await sql<Row<'video_task_assets'>>`
+          select * from video_task_assets where user_id = ${task.user_id} and task_id = ${id} order by asset_id`.execute(
+          tx,
+        );
+        return { ...taskForOperator(task), assets: used.map(({ asset_id }) => asset_id) };
       });
-      const assets = found.assets.map(({ asset_id }) => asset_id);
-      return { object: 'task', currency: 'USD', ...taskForOperator(found.task), assets };
+      return { object: 'task', currency: 'USD', ...found };
     },
   }),
 };

@@ -8,7 +8,7 @@ import { systemClock } from '../../core/index.ts';
 import { findAlarms, LEDGER_CHECKS, readAlarms } from '../../ledger/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
 import { databaseOutside, prepareDataDir } from '../../platform/data-dir.ts';
-import { readMigrationState } from '../../platform/db/index.ts';
+import { type Row, readMigrationState } from '../../platform/db/index.ts';
 import { openRedisClient } from '../../platform/redis/index.ts';
 import { readCertificate } from '../../platform/web/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
@@ -231,13 +231,8 @@ const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>
 
 /** Reports video accounts whose provider cannot report tasks, and video models that cannot be sold. */
 async function checkVideo({ config, database: { db } }: AppContext): Promise<Finding[]> {
-  const accounts = await db
-    .selectFrom('accounts')
-    .innerJoin('groups', 'groups.id', 'accounts.group_id')
-    .select(['accounts.id', 'accounts.base_url', 'accounts.adapter'])
-    .where('groups.style', '=', 'video')
-    .orderBy('accounts.id')
-    .execute();
+  const { rows: accounts } = await sql<Row<'accounts'>>`
+    select a.* from accounts a join groups g on g.id = a.group_id where g.style = 'video' order by a.id`.execute(db);
   const url = publicUrlOf(config, config.PORT);
   const silent = accounts.filter(
     ({ base_url, adapter }) => !canReport(url, { baseUrl: base_url, adapter: adapter as VideoAdapter }),

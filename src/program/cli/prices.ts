@@ -1,8 +1,10 @@
 /** `dragoman prices import | list`: imports prices from the public price list, and lists the current ones. */
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
+import { sql } from 'kysely';
 import * as setup from '../../catalog/setup/index.ts';
 import { parseNanos, parsePpm } from '../../core/index.ts';
+import type { Row } from '../../platform/db/index.ts';
 import { type AppContext, CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
 import { confirm, info, print } from './output.ts';
@@ -101,13 +103,8 @@ const listCommand = (): Command =>
   new Command('list').description('list current and future prices: group, model, valid from, rates').action(() =>
     withContext(async ({ database: { db }, clock }) => {
       const now = new Date(clock.now());
-      const models = await db
-        .selectFrom('models')
-        .select(['id', 'group_id', 'pattern', 'free'])
-        .orderBy('group_id')
-        .orderBy('position')
-        .orderBy('id')
-        .execute();
+      const { rows: models } = await sql<Row<'models'>>`
+        select * from models order by group_id, position, id`.execute(db);
       const prices = await db.selectFrom('prices').selectAll().orderBy('valid_from').orderBy('id').execute();
       for (const { id, group_id, pattern, free } of models) {
         const own = prices.filter((row) => row.model_id === id);

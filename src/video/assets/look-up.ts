@@ -29,14 +29,10 @@ export async function findUpstream<T extends Table>(services: LookUpServices, ta
 }
 
 async function upstreamGroupOf({ db }: LookUpServices, { user_id, asset_group_id }: AssetRow) {
-  const group = await db
-    .selectFrom('asset_groups')
-    .select(['upstream_id', 'group_type'])
-    .where('user_id', '=', user_id)
-    .where('id', '=', asset_group_id)
-    .executeTakeFirst();
-  const id = group?.upstream_id ?? undefined;
-  return group && id !== undefined ? { id, type: group.group_type } : undefined;
+  const { rows } = await sql<{ id: string; type: string }>`
+    select upstream_id as id, group_type as type from asset_groups
+    where user_id = ${user_id} and id = ${asset_group_id} and upstream_id is not null`.execute(db);
+  return rows[0];
 }
 
 /** Old enough to conclude from a missing object that it was never created. */

@@ -2,9 +2,11 @@
  * The service group and the upstream account of an asset operation. A user's assets of one service group all live in one account, because
  * only assets of one account can be combined; so the account is chosen once and never changes (V 1).
  */
+import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, type Catalog, hasAssetLibrary } from '../../catalog/index.ts';
 import { type ApiError, fail } from '../../core/index.ts';
+import type { Row } from '../../platform/db/index.ts';
 import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
 import { reachableGroups, type VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
@@ -38,13 +40,11 @@ export async function boundAccount(services: VideoServices, userId: string, grou
   const usable = catalog()
     .accounts(groupId)
     .filter((account) => account.features.has('video') && hasAssetLibrary(account));
-  const find = () =>
-    db
-      .selectFrom('asset_accounts')
-      .select('account_id')
-      .where('user_id', '=', userId)
-      .where('group_id', '=', groupId)
-      .executeTakeFirst();
+  const find = async () => {
+    const { rows } = await sql<Row<'asset_accounts'>>`
+      select * from asset_accounts where user_id = ${userId} and group_id = ${groupId}`.execute(db);
+    return rows[0];
+  };
   let bound = await find();
   if (!bound) {
     const lease = pool.lease(usable);

@@ -53,14 +53,9 @@ export function ownCallbacks(db: Db) {
     view: viewOf,
 
     async detail(event: CallbackEventRow): Promise<CallerCallback> {
-      const attempts = await db
-        .selectFrom('callback_attempts')
-        .selectAll()
-        .where('user_id', '=', event.user_id)
-        .where('event_id', '=', event.event_id)
-        .orderBy('attempt', 'desc')
-        .limit(MAX_ATTEMPTS)
-        .execute();
+      const { rows: attempts } = await sql<Row<'callback_attempts'>>`
+        select * from callback_attempts where user_id = ${event.user_id} and event_id = ${event.event_id}
+        order by attempt desc limit ${MAX_ATTEMPTS}`.execute(db);
       return detailOf(event, attempts);
     },
   };

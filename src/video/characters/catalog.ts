@@ -115,11 +115,8 @@ export interface Preview {
 /** The picture of a published character; it needs no key. */
 export async function findPreview(db: Db, publicId: string): Promise<Preview | undefined> {
   if (!isCharacterId(publicId)) return undefined;
-  const row = await db
-    .selectFrom('characters')
-    .select(['preview', 'preview_type'])
-    .where('public_id', '=', publicId)
-    .where('published', '=', true)
-    .executeTakeFirst();
+  const { rows } = await sql<Pick<Row<'characters'>, 'preview' | 'preview_type'>>`
+    select preview, preview_type from characters where public_id = ${publicId} and published`.execute(db);
+  const [row] = rows;
   return row?.preview && row.preview_type !== null ? { bytes: row.preview, type: row.preview_type } : undefined;
 }

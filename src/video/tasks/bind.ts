@@ -53,12 +53,9 @@ export async function claimUpstream(tx: Tx, { task, upstreamId, provider }: Bind
 
 /** The task gives up a task of the provider that was found for it, for one that it was told of. */
 export const releaseUpstream = (tx: Tx, { user_id, id }: Pick<TaskRow, 'user_id' | 'id'>, upstreamId: string) =>
-  tx
-    .deleteFrom('provider_tasks')
-    .where('user_id', '=', user_id)
-    .where('task_id', '=', id)
-    .where('upstream_id', '=', upstreamId)
-    .execute();
+  sql`
+    delete from provider_tasks
+    where user_id = ${user_id} and task_id = ${id} and upstream_id = ${upstreamId}`.execute(tx);
 
 /** False when the submission has ended meanwhile, or another task has the provider's id. */
 export async function bindTask(tx: Tx, binding: Binding): Promise<boolean> {

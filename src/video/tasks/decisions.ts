@@ -113,7 +113,9 @@ export async function resolveReview(
   else {
     const { tokens } = decision;
     if (!(await settleTask(services, tx, task, { tokens, reported: reportedOf(task) }))) return 'no_price';
-    await saveUsage(tx, task, tokens);
+    await updateTask(tx, task)
+      .set({ usage_tokens: BigInt(tokens) })
+      .execute();
   }
   await endReview(tx, task);
   const { settled_nanos } = await tx
@@ -131,8 +133,3 @@ async function lockReviewed(tx: Tx, taskId: string): Promise<TaskRow | undefined
   const task = rows[0] && (await lockTask(tx, rows[0]));
   return task?.review_until === null ? undefined : task;
 }
-
-const saveUsage = (tx: Tx, task: TaskRow, tokens: number) =>
-  updateTask(tx, task)
-    .set({ usage_tokens: BigInt(tokens) })
-    .execute();

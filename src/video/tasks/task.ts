@@ -100,6 +100,7 @@ interface ListPart {
   readonly order: 'asc' | 'desc';
   readonly limit: number;
   readonly offset?: number;
+  /** The id of a task of the same user. */
   readonly after?: string | undefined;
 }
 
@@ -115,23 +116,12 @@ function rowsOf(db: Db, filter: TaskFilter, { order, limit, offset = 0, after }:
         (select created_at, id from video_tasks where user_id = ${filter.userId} and id = ${after})`,
     );
   const ids = tasks.select('id').orderBy('created_at', order).orderBy('id', order).limit(limit).offset(offset);
-  return db
-    .selectFrom('video_tasks')
-    .selectAll()
-    .where('user_id', '=', filter.userId)
-    .where('id', 'in', ids)
-    .orderBy('created_at', order)
-    .orderBy('id', order)
-    .execute();
-}
-
-export interface TaskPage {
-  readonly items: readonly TaskRow[];
-  readonly total: number;
+  const own = db.selectFrom('video_tasks').selectAll().where('user_id', '=', filter.userId);
+  return own.where('id', 'in', ids).orderBy('created_at', order).orderBy('id', order).execute();
 }
 
 /** One page, newest first, and the number of all matches. */
-export async function listTasks(db: Db, filter: TaskFilter, page: { number: number; size: number }): Promise<TaskPage> {
+export async function listTasks(db: Db, filter: TaskFilter, page: { number: number; size: number }) {
   const offset = (page.number - 1) * page.size;
   const items = await rowsOf(db, filter, { order: 'desc', limit: page.size, offset });
   const isLast = items.length < page.size && (items.length > 0 || offset === 0);
@@ -145,15 +135,8 @@ async function countTasks(db: Db, filter: TaskFilter): Promise<number> {
   return Number(total);
 }
 
-export interface CursorPage {
-  /** The id of a task of the same user. */
-  readonly after?: string | undefined;
-  readonly limit: number;
-  readonly order: 'asc' | 'desc';
-}
-
 /** One page after a task, for lists with a cursor; one row more than the limit says that there are further ones. */
-export const listTasksAfter = (db: Db, filter: TaskFilter, page: CursorPage): Promise<readonly TaskRow[]> =>
+export const listTasksAfter = (db: Db, filter: TaskFilter, page: ListPart): Promise<readonly TaskRow[]> =>
   rowsOf(db, filter, { ...page, limit: page.limit + 1 });
 
 /**
