@@ -118,7 +118,7 @@ export function jsonOf(text: string | undefined): unknown {
 }
 
 /** The texts of a list; none for anything else. */
-export function listOf(text: string | undefined): readonly string[] {
+export function textList(text: string | undefined): readonly string[] {
   const list = jsonOf(text);
   return Array.isArray(list) ? list.map(String) : [];
 }

@@ -9,7 +9,16 @@ import { formatNanos, type StoredLimits } from '../../core/index.ts';
 import { BARE_MODELS, type ImportedKind, KINDS_BY_SOURCE } from '../../rules/index.ts';
 import { azureAccount, bedrockAccount, type CloudKind, type CloudParts, isCloud, vertexAccount } from './clouds.ts';
 import { nanosOf } from './decimal.ts';
-import { ADMINISTERS, Draft, type DraftChannel, isTrue, jsonObjectOf, listOf, type Remarks, textsOf } from './draft.ts';
+import {
+  ADMINISTERS,
+  Draft,
+  type DraftChannel,
+  isTrue,
+  jsonObjectOf,
+  type Remarks,
+  textList,
+  textsOf,
+} from './draft.ts';
 import { openBox } from './secret-box.ts';
 import type { SourceDb, SourceInput, SourceRow } from './source.ts';
 
@@ -292,7 +301,7 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
   if (team_id === DASHBOARD) return;
   const name = `${row.key_alias || row.key_name || 'key'} #${token.slice(0, 8)}`;
   if (isTrue(row.blocked)) return draft.lose('key', name, 'it is blocked in the source');
-  const routes = listOf(row.allowed_routes);
+  const routes = textList(row.allowed_routes);
   if (routes.length > 0 && routes.every((route) => MANAGEMENT.test(route)))
     return draft.lose('key', name, 'it manages the source and makes no calls');
   const ref = team_id ? `team:${team_id}` : user_id ? `user:${user_id}` : NOBODY;
@@ -332,7 +341,7 @@ function inBoth(a: readonly string[], b: readonly string[]): readonly string[] {
 
 /** Undefined for every model. */
 function modelsOf(text: string | undefined, groups: KeyContext['accessGroups']): readonly string[] | undefined {
-  const names = listOf(text);
+  const names = textList(text);
   if (names.length === 0 || names.some((name) => /^all-(?:proxy|team)-models$/.test(name))) return undefined;
   return names.flatMap((name) => groups.get(name) ?? [name]);
 }

@@ -13,9 +13,9 @@ import {
   isTrue,
   jsonObjectOf,
   jsonOf,
-  listOf,
   orNone,
   partsOf,
+  textList,
   textsOf,
 } from './draft.ts';
 import type { SourceDb, SourceRow } from './source.ts';
@@ -222,7 +222,7 @@ function readToken(draft: Draft, row: SourceRow, { owner, auto, choices, dollars
   if (!isKeyFormat(key)) return draft.lose('key', name, 'its value has fewer than 20 or more than 256 characters');
   const home = owner.group || 'default';
   const group = row.group || home;
-  const own = listOf(row.auto_groups);
+  const own = textList(row.auto_groups);
   const left = dollars(row.remain_quota).nanos;
   const expires = Number(row.expired_time ?? -1);
   const isLimited = isTrue(row.model_limits_enabled);

@@ -5,7 +5,7 @@
 import { formatNanos, isKeyFormat, type StoredLimits } from '../../core/index.ts';
 import { KINDS_BY_SOURCE } from '../../rules/index.ts';
 import { nanosOf } from './decimal.ts';
-import { ADMINISTERS, Draft, jsonObjectOf, listOf, orNone, textsOf } from './draft.ts';
+import { ADMINISTERS, Draft, jsonObjectOf, orNone, textList, textsOf } from './draft.ts';
 import type { SourceDb, SourceRow } from './source.ts';
 
 const ACTIVE = 'active';
@@ -135,11 +135,11 @@ function readKey(draft: Draft, row: SourceRow, live: ReadonlySet<string | undefi
   const windows = ['rate_limit_5h', 'rate_limit_7d'].filter((column) => nanosOf(row[column] ?? '0') > 0n);
   draft.keys.push({
     ...{ ref: id, user, name, value: { key }, tariffs: [group], models: undefined, expiresAt: row.expires_at },
-    addresses: orNone(listOf(row.ip_whitelist)),
+    addresses: orNone(textList(row.ip_whitelist)),
     limits: { ...spent('spend_total', row.quota, row.quota_used), ...spent('spend_day', row.rate_limit_1d) },
     remarks: [
       row.status === EXHAUSTED && 'it is used up in the source',
-      listOf(row.ip_blacklist).length > 0 && 'its blocked addresses are lost',
+      textList(row.ip_blacklist).length > 0 && 'its blocked addresses are lost',
       ...windows.map((column) => `the limit ${column} is lost; a day and a month are the periods here`),
     ],
   });
