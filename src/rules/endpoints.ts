@@ -206,20 +206,23 @@ const OWN_RECORDS = {
   sends: 'again',
   groups: everywhere,
 } as const;
-/** Uploaded files, which the gateway keeps itself, so that keys of every group have them. */
-const file = <P extends string>(about: string, path: P) =>
-  ({ ...openai('files', about, `/v1/files${path}`), ...OWN_RECORDS }) as const;
-const googleFile = <P extends string>(about: string, path: P) =>
-  ({ ...row('files', about, `/v1beta/files${path}`), ...OWN_RECORDS, errorFormat: 'generate' }) as const;
+/** What the gateway keeps itself, so that keys of every group have it. */
+const ownAt =
+  <const E extends ErrorFormat>(doc: string, errorFormat: E, base: string) =>
+  (about: string, path: string) =>
+    ({ ...row(doc, about, base + path), ...OWN_RECORDS, errorFormat }) as const;
+const POST_SMALL = { method: 'POST', body: JSON_SMALL } as const;
+const DELETE = { method: 'DELETE' } as const;
+const ofKey = ownAt('G 4.7', 'openai', '/v1');
+const file = ownAt('files', 'openai', '/v1/files');
+const googleFile = ownAt('files', 'generate', '/v1beta/files');
 /** Batches, which the gateway works through itself, so that they are made of calls to any group. */
-const batch = <P extends string>(about: string, path: P) =>
-  ({ ...openai('batches', about, `/v1/batches${path}`), ...OWN_RECORDS }) as const;
-const messageBatch = <P extends string>(about: string, path: P) =>
-  ({ ...row('batches', about, `/v1/messages/batches${path}`), ...OWN_RECORDS, errorFormat: 'messages' }) as const;
+const batch = ownAt('batches', 'openai', '/v1/batches');
+const messageBatch = ownAt('batches', 'messages', '/v1/messages/batches');
 /** Conversations, whose items the gateway keeps and puts into requests. */
-const conversation = <P extends string>(about: string, path: P) =>
-  ({ ...openai('conversations', about, `/v1/conversations${path}`), ...OWN_RECORDS }) as const;
-const OWN_GENERATE = { ...OWN_RECORDS, errorFormat: 'generate', groups: onlyGenerate(own) } as const;
+const conversation = ownAt('conversations', 'openai', '/v1/conversations');
+const googleModel = ownAt('G 4.6.4', 'generate', '/v1beta/models');
+const OWN_GENERATE = { groups: onlyGenerate(own) };
 /** A request in the native form of the generate dialect; the path names its model. */
 const generate = (doc: string, about: string, verb: string) =>
   ({
@@ -351,50 +354,42 @@ export const INFERENCE_ENDPOINTS = {
     body: FORM_IMAGE,
     groups: onlyResponses('responses', 'images'),
   },
-  'models.list': { ...openai('G 4.7', 'List the models this key may use', '/v1/models'), ...OWN_RECORDS },
-  'models.get': { ...openai('G 4.7', 'Read one model', '/v1/models/{model}'), ...OWN_RECORDS },
-  'usage.get': { ...openai('G 4.7', "Usage and balance of the key's user", '/v1/usage'), ...OWN_RECORDS },
-  'usage.request': {
-    ...openai('G 4.7', 'What one call of this key cost', '/v1/usage/requests/{request_id}'),
-    ...OWN_RECORDS,
-  },
+  'models.list': ofKey('List the models this key may use', '/models'),
+  'models.get': ofKey('Read one model', '/models/{model}'),
+  'usage.get': ofKey("Usage and balance of the key's user", '/usage'),
+  'usage.request': ofKey('What one call of this key cost', '/usage/requests/{request_id}'),
   'billing.subscription': {
-    ...rooted('G 4.7', 'What the key may spend, in the form of older tools', '/v1/dashboard/billing/subscription'),
-    ...OWN_RECORDS,
+    ...ofKey('What the key may spend, in the form of older tools', '/dashboard/billing/subscription'),
+    alias: '/dashboard/billing/subscription',
   },
   'billing.usage': {
-    ...rooted('G 4.7', 'What the key has spent, in the form of older tools', '/v1/dashboard/billing/usage'),
-    ...OWN_RECORDS,
+    ...ofKey('What the key has spent, in the form of older tools', '/dashboard/billing/usage'),
+    alias: '/dashboard/billing/usage',
   },
   // In front of paths whose id would take the colon too.
   'googleFiles.content': {
     ...googleFile('Read the content of a file in the native form', '/{file_id}:download'),
     alias: '/v1/files/{file_id}:download',
   },
-  'files.create': {
-    ...file('Upload a file', ''),
-    method: 'POST',
-    body: { content: 'multipart', limit: 'image' },
-  },
+  'files.create': { ...file('Upload a file', ''), method: 'POST', body: { content: 'multipart', limit: 'image' } },
   'files.list': file('List the files of the user', ''),
   'files.get': file('Read what is known of a file', '/{file_id}'),
   'files.content': file('Read the content of a file', '/{file_id}/content'),
-  'files.delete': { ...file('Delete a file', '/{file_id}'), method: 'DELETE' },
+  'files.delete': { ...file('Delete a file', '/{file_id}'), ...DELETE },
   'googleFiles.upload': {
-    ...row('files', 'Upload a file in pieces, in the native form', '/upload/v1beta/files'),
-    ...OWN_RECORDS,
-    alias: '/upload/v1/files',
-    errorFormat: 'generate',
+    ...googleFile('Upload a file in pieces, in the native form', ''),
     method: 'POST',
     body: { content: 'bytes', limit: 'image' },
+    path: '/upload/v1beta/files',
+    alias: '/upload/v1/files',
   },
   'googleFiles.list': googleFile('List the files of the user in the native form', ''),
   'googleFiles.get': googleFile('Read what is known of a file in the native form', '/{file_id}'),
-  'googleFiles.delete': { ...googleFile('Delete a file in the native form', '/{file_id}'), method: 'DELETE' },
-  'batches.create': { ...batch('Send the requests of a file in the background', ''), method: 'POST', body: JSON_SMALL },
+  'googleFiles.delete': { ...googleFile('Delete a file in the native form', '/{file_id}'), ...DELETE },
+  'batches.create': { ...batch('Send the requests of a file in the background', ''), ...POST_SMALL },
   'batches.list': batch('List the batches of the user', ''),
   'batches.get': batch('Read a batch', '/{batch_id}'),
-  'batches.cancel': { ...batch('Cancel a batch', '/{batch_id}/cancel'), method: 'POST', body: JSON_SMALL },
+  'batches.cancel': { ...batch('Cancel a batch', '/{batch_id}/cancel'), ...POST_SMALL },
   'messageBatches.create': {
     ...messageBatch('Send messages-dialect requests in the background', ''),
     method: 'POST',
@@ -404,19 +399,17 @@ export const INFERENCE_ENDPOINTS = {
   'messageBatches.get': messageBatch('Read a batch of messages-dialect requests', '/{batch_id}'),
   'messageBatches.cancel': {
     ...messageBatch('Cancel a batch of messages-dialect requests', '/{batch_id}/cancel'),
-    method: 'POST',
-    body: JSON_SMALL,
+    ...POST_SMALL,
   },
   'messageBatches.results': messageBatch('Read the results of a batch, a line each', '/{batch_id}/results'),
-  'messageBatches.delete': { ...messageBatch('Delete a batch with its results', '/{batch_id}'), method: 'DELETE' },
+  'messageBatches.delete': { ...messageBatch('Delete a batch with its results', '/{batch_id}'), ...DELETE },
   'conversations.create': { ...conversation('Create a conversation', ''), method: 'POST', body: JSON_TEXT },
   'conversations.get': conversation('Read what is known of a conversation', '/{conversation_id}'),
   'conversations.update': {
     ...conversation('Change the metadata of a conversation', '/{conversation_id}'),
-    method: 'POST',
-    body: JSON_SMALL,
+    ...POST_SMALL,
   },
-  'conversations.delete': { ...conversation('Delete a conversation', '/{conversation_id}'), method: 'DELETE' },
+  'conversations.delete': { ...conversation('Delete a conversation', '/{conversation_id}'), ...DELETE },
   'conversations.addItems': {
     ...conversation('Add items to a conversation', '/{conversation_id}/items'),
     method: 'POST',
@@ -426,16 +419,10 @@ export const INFERENCE_ENDPOINTS = {
   'conversations.item': conversation('Read an item of a conversation', '/{conversation_id}/items/{item_id}'),
   'conversations.removeItem': {
     ...conversation('Delete an item of a conversation', '/{conversation_id}/items/{item_id}'),
-    method: 'DELETE',
+    ...DELETE,
   },
-  'generate.models': {
-    ...row('G 4.6.4', 'List the models in the native form', '/v1beta/models'),
-    ...OWN_GENERATE,
-  },
-  'generate.model': {
-    ...row('G 4.6.4', 'Read one model in the native form', '/v1beta/models/{model}'),
-    ...OWN_GENERATE,
-  },
+  'generate.models': { ...googleModel('List the models in the native form', ''), ...OWN_GENERATE },
+  'generate.model': { ...googleModel('Read one model in the native form', '/{model}'), ...OWN_GENERATE },
   'generate.create': {
     ...GENERATE_REPLY,
     ...generate('G 4.6.1', 'Send a native generate-content request', 'generateContent'),
