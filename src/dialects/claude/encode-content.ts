@@ -1,5 +1,6 @@
 /** Encoder of hub parts as content blocks. Rejects parts that the provider does not support; drops empty text. */
 import { reject, rejectFile } from '../errors/rejection.ts';
+import { type ByKind, byKind } from '../hub/by-kind.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../hub/types.ts';
 import { decodeText, mimeOf } from '../wire/media.ts';
 import { compact } from '../wire/read.ts';
@@ -11,15 +12,11 @@ export type Block = Record<string, unknown>;
 type PartRole = 'user' | 'assistant';
 
 /** Blocks of users by the kind of their part. */
-export type PartBlocks = { readonly [K in HubPart['kind']]: (part: HubPart & { kind: K }) => Block | undefined };
+export type PartBlocks = ByKind<HubPart, void, Block | undefined>;
 
 export function encodeParts(parts: readonly HubPart[], role: PartRole, forms: PartBlocks = USER_BLOCKS): Block[] {
-  const blocks: Block[] = [];
-  for (const part of parts) {
-    const block = role === 'assistant' ? assistantBlock(part) : userBlock(part, forms);
-    if (block) blocks.push(block);
-  }
-  return blocks;
+  const encode = role === 'assistant' ? assistantBlock : byKind<HubPart, void, Block | undefined>(forms);
+  return parts.map((part) => encode(part)).filter((block) => block !== undefined);
 }
 
 /** Returns undefined for blank text, which the provider rejects. */
@@ -34,9 +31,6 @@ function assistantBlock(part: HubPart): Block | undefined {
   if (part.kind === 'refusal') return textBlock(part.text);
   return { type: 'text', text: `[${part.kind} omitted]` };
 }
-
-const userBlock = <P extends HubPart>(part: P, forms: PartBlocks): Block | undefined =>
-  (forms[part.kind] as (part: P) => Block | undefined)(part);
 
 export const USER_BLOCKS: PartBlocks = {
   text: (part) => textBlock(part.text, part.cache),

@@ -1,6 +1,7 @@
 /** Encoder of the flat conversation as turns by the provider's rules: they alternate from the user on, results come first and in call order, nothing is empty. */
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectCompaction, rejectRef } from '../errors/rejection.ts';
+import { byKind } from '../hub/by-kind.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../hub/types.ts';
 import { isReadable } from '../opaque/envelope.ts';
 import { hostedText, ownForm } from '../tools/hosted.ts';
@@ -73,12 +74,7 @@ interface EncodeState {
 const isSystem = (item: HubItem): item is HubMessage => item.kind === 'message' && item.role === 'system';
 const textsOf = (message: HubMessage): HubText[] => message.parts.filter((part) => part.kind === 'text');
 
-const encodeItem = <I extends HubItem>(item: I, state: EncodeState): void =>
-  (ITEM_ENCODERS[item.kind] as (item: I, state: EncodeState) => void)(item, state);
-
-type ItemEncoder<K> = (item: HubItem & { kind: K }, state: EncodeState) => void;
-
-const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
+const encodeItem = byKind<HubItem, EncodeState, void>({
   message(item, state) {
     if (item.role === 'assistant') {
       state.assistant.push(...encodeParts(item.parts, 'assistant'));
@@ -117,7 +113,7 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   ref: ({ id }) => rejectRef(id),
   tool_change: () => undefined,
   config_change: () => undefined,
-};
+});
 
 /** Blocks that only Anthropic reads have no form in Converse. */
 const readsOwn = ({ forms }: EncodeState): boolean => forms.dialect === 'messages';

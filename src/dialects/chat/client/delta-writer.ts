@@ -1,5 +1,6 @@
 /** Hub events as deltas of the one assistant message, for chunks and unary replies alike. The order between text and calls is lost. */
 import type { ReplyContext } from '../../codec.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import type { HubEvent, HubImage, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
@@ -68,13 +69,11 @@ export function openDeltaWriter({ request, issuer }: ReplyContext): DeltaWriter 
   };
 }
 
-type Kind = HubEvent['kind'];
-type EventOf<K extends Kind = Kind> = { [P in K]: Extract<HubEvent, { kind: P }> & { kind: P } }[K];
-type EventEncoders = { readonly [K in Kind]: (event: EventOf<K>, writer: DeltaWriter) => readonly Delta[] };
+type EventOf<K extends HubEvent['kind']> = Extract<HubEvent, { kind: K }>;
 
 const NOTHING: readonly Delta[] = [];
 
-const EVENT_ENCODERS: EventEncoders = {
+export const toDeltas = byKind<HubEvent, DeltaWriter, readonly Delta[]>({
   start: () => [{ role: 'assistant', content: '' }],
   item: ({ index, item }, writer) => (item.kind === 'tool_call' ? openCall(index, item, writer) : NOTHING),
   text: ({ index, part, text }, writer) => {
@@ -99,10 +98,7 @@ const EVENT_ENCODERS: EventEncoders = {
   ping: () => NOTHING,
   finish: (event, writer) => [...refusalDelta(event, writer), ...annotationDelta(writer)],
   error: () => NOTHING,
-};
-
-export const toDeltas = <K extends Kind>(event: EventOf<K>, writer: DeltaWriter): readonly Delta[] =>
-  EVENT_ENCODERS[event.kind](event, writer);
+});
 
 /** Returns `error` if the dialect has no finish reason for the stop. */
 export function finishReason(

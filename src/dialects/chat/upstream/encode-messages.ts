@@ -2,6 +2,7 @@
 import type { UpstreamTarget } from '../../codec.ts';
 import { asText } from '../../encoding/texts.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import { hostedText } from '../../tools/hosted.ts';
@@ -70,12 +71,9 @@ function countBreakpoints({ system, items }: HubRequest): number {
   );
 }
 
-type ItemOf<K extends HubItem['kind'] = HubItem['kind']> = {
-  [P in K]: Extract<HubItem, { kind: P }> & { kind: P };
-}[K];
 const ignore = (): void => {};
 
-const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state: EncodeState) => void } = {
+const writeItem = byKind<HubItem, EncodeState, void>({
   message: ({ role, parts }, state) => {
     if (role === 'assistant') return addText(parts, state.turn);
     endTurn(state);
@@ -106,9 +104,7 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: (item: ItemOf<K>, state:
   // `effectiveRequest` and `offeredTools` apply these to the whole request.
   tool_change: ignore,
   config_change: ignore,
-};
-const writeItem = <K extends HubItem['kind']>(item: ItemOf<K>, state: EncodeState): void =>
-  ITEM_ENCODERS[item.kind](item, state);
+});
 
 /** Servers that take no lists of texts mostly demand alternating roles too. */
 function pushUser(parts: readonly HubPart[], { messages, content: context }: EncodeState): void {

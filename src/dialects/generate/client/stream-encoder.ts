@@ -1,6 +1,7 @@
 /** Stream encoder: unnamed SSE events without an end marker, which the SDK would parse. Buffers calls. Comments are separate blocks. */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import type { HubEvent, HubItem } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
@@ -20,9 +21,7 @@ export function openEncoder(context: ReplyContext): StreamEncoder {
     done: false,
   };
   return {
-    push<K extends HubEvent['kind']>(event: Extract<HubEvent, { kind: K }>) {
-      return state.done ? '' : (EVENT_WRITERS[event.kind as K] as EventWriter<K>)(event, state);
-    },
+    push: (event) => (state.done ? '' : writeEvent(event, state)),
     heartbeat: () => SSE_COMMENT,
   };
 }
@@ -41,9 +40,7 @@ interface State {
 const chunkTail = (context: ReplyContext, id: string): string =>
   `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(id)}}`;
 
-type EventWriter<K extends HubEvent['kind']> = (event: Extract<HubEvent, { kind: K }>, state: State) => string;
-
-const EVENT_WRITERS: { readonly [K in HubEvent['kind']]: EventWriter<K> } = {
+const writeEvent = byKind<HubEvent, State, string>({
   start(event, state) {
     state.tail = chunkTail(state.context, responseId('', event.id));
     state.after = afterPart(state.tail);
@@ -69,7 +66,7 @@ const EVENT_WRITERS: { readonly [K in HubEvent['kind']]: EventWriter<K> } = {
     state.done = true;
     return sse(JSON.stringify(encodeError(event.error)));
   },
-};
+});
 
 /** Parts are sequential, so interleaved items are written one after the other. */
 function route(event: ItemEvent, state: State): string {

@@ -1,6 +1,7 @@
 /** Encoder of the conversation as contents: turns alternate, results follow their calls in order. Common prefixes stay common, because prompt caches depend on it. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
@@ -47,12 +48,7 @@ interface EncodeState {
   pendingSignature?: { readonly signature: string; readonly summary: string } | undefined;
 }
 
-const encodeItem = <K extends HubItem['kind']>(item: Extract<HubItem, { kind: K }>, state: EncodeState): void =>
-  (ITEM_ENCODERS[item.kind as K] as ItemEncoder<K>)(item, state);
-
-type ItemEncoder<K extends HubItem['kind']> = (item: Extract<HubItem, { kind: K }>, state: EncodeState) => void;
-
-const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
+const encodeItem = byKind<HubItem, EncodeState, void>({
   message(item, state) {
     if (item.role === 'system') return appendSystem(item.parts, state);
     for (const part of item.parts) appendHubPart(part, item.role === 'user' ? 'user' : 'model', state);
@@ -75,7 +71,7 @@ const ITEM_ENCODERS: { readonly [K in HubItem['kind']]: ItemEncoder<K> } = {
   opaque(item, state) {
     if (item.issuer === ISSUER && isObject(item.raw)) appendPart(state, 'model', item.raw);
   },
-};
+});
 
 /** Contents have no system role, so later system messages become tagged user text. */
 function appendSystem(parts: readonly HubPart[], state: EncodeState): void {

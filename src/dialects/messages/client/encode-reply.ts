@@ -3,6 +3,7 @@ import { encodeCitation } from '../../claude/citations.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../../claude/server-tools.ts';
 import type { ReplyContext } from '../../codec.ts';
 import { failureOf } from '../../errors/fault.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import type * as hub from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { carriedBefore } from '../../tools/hosted.ts';
@@ -14,7 +15,7 @@ import { encodeCarrier, encodeSignature, encodeThinkingBlock, isTextSignature } 
 
 export function encodeReply(reply: hub.HubReply, context: ReplyContext): hub.JsonObject {
   if (reply.stop === 'malformed_call') throw failureOf(MALFORMED_CALL);
-  const content = reply.items.flatMap(encodeItem);
+  const content = reply.items.flatMap((item) => encodeItem(item));
   if (isTextSignature(content.at(-1) ?? {})) content.pop();
   const hasCalls = content.some((block) => block.type === 'tool_use');
   return {
@@ -50,12 +51,7 @@ function refusalOf(reply: hub.HubReply): { refusal?: string } {
 export const isWebSearch = (item: hub.HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
 const countSearches = (items: readonly hub.HubItem[]): number => items.filter(isWebSearch).length;
 
-export const encodeItem = <I extends hub.HubItem>(item: I): hub.JsonObject[] =>
-  (ITEMS[item.kind] as (item: I) => hub.JsonObject[])(item);
-
-type EncodeItem<K> = (item: hub.HubItem & { kind: K }) => hub.JsonObject[];
-
-const ITEMS: { readonly [K in hub.HubItem['kind']]: EncodeItem<K> } = {
+export const encodeItem = byKind<hub.HubItem, void, hub.JsonObject[]>({
   message: (item) => [...item.parts.flatMap(partBlock), ...messageTail(item)],
   reasoning(item) {
     const block = encodeThinkingBlock(item);
@@ -81,7 +77,7 @@ const ITEMS: { readonly [K in hub.HubItem['kind']]: EncodeItem<K> } = {
   tool_change: () => [],
   config_change: () => [],
   ref: () => [],
-};
+});
 
 function partBlock(part: hub.HubPart): hub.JsonObject[] {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return [];

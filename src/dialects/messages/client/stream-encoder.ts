@@ -2,6 +2,7 @@
 import { sse } from '../../../core/index.ts';
 import { encodeCitation } from '../../claude/citations.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
+import { type ByKind, byKind } from '../../hub/by-kind.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import * as hub from '../../hub/types.ts';
 import { maybeObject } from '../../wire/read.ts';
@@ -46,10 +47,7 @@ const PING = sse('{"type":"ping"}', 'ping');
 
 const emit = (type: string, members: hub.JsonObject): string => sse(JSON.stringify({ type, ...members }), type);
 
-const encodeEvent = <E extends hub.HubEvent>(event: E, state: State): string =>
-  (ON[event.kind] as (event: E, state: State) => string)(event, state);
-
-const ON: { readonly [K in hub.HubEvent['kind']]: (event: hub.HubEvent & { kind: K }, state: State) => string } = {
+const ON: ByKind<hub.HubEvent, State, string> = {
   start({ id, usage }, { context }) {
     const message = {
       ...reply.messageHead(id, context),
@@ -83,6 +81,7 @@ const ON: { readonly [K in hub.HubEvent['kind']]: (event: hub.HubEvent & { kind:
     return sse(JSON.stringify(encodeError(error, state.context.requestId)), 'error');
   },
 };
+const encodeEvent = byKind(ON);
 
 function route(event: ItemEvent, state: State): string {
   let out = '';

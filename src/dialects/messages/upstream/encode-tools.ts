@@ -3,6 +3,7 @@ import { TOOL_FORMS } from '../../../rules/index.ts';
 import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubServerTool, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
@@ -60,12 +61,7 @@ interface EncodeState {
   readonly droppedSearchOptions: string[];
 }
 
-const encodeTool = <T extends HubTool>(tool: T, state: EncodeState): Block[] =>
-  (TOOL_ENCODERS[tool.kind] as (tool: T, state: EncodeState) => Block[])(tool, state);
-
-type ToolEncoder<K> = (tool: HubTool & { kind: K }, state: EncodeState) => Block[];
-
-const TOOL_ENCODERS: { readonly [K in HubTool['kind']]: ToolEncoder<K> } = {
+const encodeTool = byKind<HubTool, EncodeState, Block[]>({
   function(tool, state) {
     const schema = asObjectSchema(tool.schema);
     const strict = tool.strict === true && state.strictCount < MAX_STRICT && isEnforceable(schema);
@@ -94,7 +90,7 @@ const TOOL_ENCODERS: { readonly [K in HubTool['kind']]: ToolEncoder<K> } = {
       ? [{ ...form, ...(tool.tool === 'web_search' && searchOptions(tool, state)), ...cacheControl(tool.cache) }]
       : [];
   },
-};
+});
 
 /** The provider's limit on strict tools. */
 const MAX_STRICT = 20;

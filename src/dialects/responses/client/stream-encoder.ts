@@ -1,6 +1,7 @@
 /** Stream encoder, one handler per hub event. Ends only with `response.completed`, `response.incomplete` or `response.failed`. */
 import { SSE_COMMENT } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
+import { byKind } from '../../hub/by-kind.ts';
 import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
 import { encodeAnnotation } from '../annotations.ts';
@@ -43,7 +44,6 @@ class ResponsesEncoder implements StreamEncoder {
 
   #handle(event: HubEvent): void {
     if (this.#state.finalBody) return;
-    const handle = HANDLERS[event.kind] as (event: HubEvent, state: State) => void;
     handle(event, this.#state);
   }
 
@@ -86,9 +86,7 @@ type OpenItem =
   /** Emitted all at once when it ends. */
   | { readonly kind: 'deferred' };
 
-type Handlers = { readonly [K in HubEvent['kind']]: (event: Extract<HubEvent, { kind: K }>, state: State) => void };
-
-const HANDLERS: Handlers = {
+const handle = byKind<HubEvent, State, void>({
   start(event, state) {
     startResponse(state, event.id);
   },
@@ -142,7 +140,7 @@ const HANDLERS: Handlers = {
     finishPendingMessage(state, false);
     events.emitFinal(state, 'response.failed', failedBody(state.id, state.context, finishedItems(state), event.error));
   },
-};
+});
 
 function startResponse(state: State, upstreamId: string): void {
   if (state.isStarted) return;
