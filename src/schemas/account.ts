@@ -127,7 +127,6 @@ assets: of a video account: the asset library of the provider | { base_url: "htt
     },
   ),
 });
-export type AccountEntry = z.infer<typeof AccountEntry>;
 
 /** Changes of a stored account. An absent field keeps its value, the credential included. */
 export const AccountChange = AccountEntry.omit({ id: true, group: true, adapter: true }).partial();

@@ -62,7 +62,6 @@ export const CallerTask = f.named('Task', {
     .optional(),
   charge: taskCharge.optional(),
 });
-export type CallerTask = z.infer<typeof CallerTask>;
 
 /** Links that need no key. */
 export const ResultLinks = f.named('ResultLinks', {

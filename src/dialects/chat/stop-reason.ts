@@ -1,18 +1,14 @@
 /** Finish reasons, both ways. Agent loops hang on `tool_calls` without a call and on `stop` with one. */
 import type { HubStop } from '../hub/types.ts';
+import { byName } from '../wire/read.ts';
 
-const FROM_WIRE: ReadonlyMap<string, HubStop> = new Map([
-  ['stop', 'end'],
-  ['length', 'length'],
-  ['tool_calls', 'tool'],
-  ['function_call', 'tool'],
-  ['content_filter', 'filter'],
-  // Names of compatible servers.
-  ['max_tokens', 'length'],
-  ['model_length', 'length'],
-  ['tool_use', 'tool'],
-  ['sensitive', 'filter'],
-]);
+/** After the first of each line, names of the older form and of compatible servers. */
+const FROM_WIRE = byName<HubStop>({
+  end: 'stop',
+  length: 'length max_tokens model_length',
+  tool: 'tool_calls function_call tool_use',
+  filter: 'content_filter sensitive',
+});
 
 /** Finish reasons of compatible servers that gave up. */
 const FAILURES: ReadonlySet<string> = new Set(['error', 'abort', 'network_error', 'insufficient_system_resource']);

@@ -20,11 +20,14 @@ export function constrainSchema(schema: JsonObject): JsonObject {
   return result;
 }
 
-/** Returns whether the provider can enforce the schema unchanged. */
-export const isEnforceable = (schema: JsonObject): boolean =>
-  JSON.stringify(constrainSchema(schema)) === JSON.stringify(schema) && countOptional(schema) <= MAX_OPTIONAL;
+/** Whether a further tool can be strict: the provider can enforce its schema unchanged, and limits the number of such tools. */
+export const canBeStrict = (schema: JsonObject, strictCount: number): boolean =>
+  strictCount < MAX_STRICT &&
+  JSON.stringify(constrainSchema(schema)) === JSON.stringify(schema) &&
+  countOptional(schema) <= MAX_OPTIONAL;
 
-/** The provider's limit on optional properties in one schema. */
+/** The provider's limits on strict tools, and on optional properties in one schema. */
+const MAX_STRICT = 20;
 const MAX_OPTIONAL = 24;
 
 /** Merges top-level alternatives into one permissive object, because the provider requires a plain object there. */

@@ -3,6 +3,7 @@ import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
 import { foundTools } from '../tools/hosted.ts';
 import { digest } from '../wire/ids.ts';
 import {
+  byName,
   compact,
   isObject,
   joinedTexts,
@@ -10,7 +11,6 @@ import {
   maybeObject,
   maybeString,
   parseArgs,
-  tableOf,
 } from '../wire/read.ts';
 
 export const SERVER_USE_TYPES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
@@ -20,14 +20,11 @@ export const isResultType = (type: string): boolean => type.endsWith('_tool_resu
 export const serverToolOf = (block: JsonObject): ServerTool =>
   block.type === 'mcp_tool_use' ? 'mcp' : (TOOLS.get(maybeString(block.name) ?? '') ?? 'other');
 
-const TOOLS = tableOf<ServerTool>({
+const TOOLS = byName<ServerTool>({
   web_search: 'web_search',
   web_fetch: 'web_fetch',
-  code_execution: 'code_exec',
-  bash_code_execution: 'code_exec',
-  text_editor_code_execution: 'code_exec',
-  tool_search_tool_regex: 'tool_search',
-  tool_search_tool_bm25: 'tool_search',
+  code_exec: 'code_execution bash_code_execution text_editor_code_execution',
+  tool_search: 'tool_search_tool_regex tool_search_tool_bm25',
   advisor: 'advisor',
 });
 

@@ -2,18 +2,16 @@
 
 import type { HubStop } from '../hub/types.ts';
 import { alignWithCalls } from '../messages/index.ts';
-import { tableOf } from '../wire/read.ts';
+import { byName } from '../wire/read.ts';
 
-const STOPS = tableOf<HubStop>({
-  end_turn: 'end',
-  tool_use: 'tool',
-  max_tokens: 'length',
+const STOPS = byName<HubStop>({
+  end: 'end_turn',
+  tool: 'tool_use',
+  length: 'max_tokens',
   stop_sequence: 'stop_sequence',
-  guardrail_intervened: 'filter',
-  content_filtered: 'filter',
-  model_context_window_exceeded: 'context_full',
-  malformed_model_output: 'malformed_call',
-  malformed_tool_use: 'malformed_call',
+  filter: 'guardrail_intervened content_filtered',
+  context_full: 'model_context_window_exceeded',
+  malformed_call: 'malformed_model_output malformed_tool_use',
 });
 
 /** Unknown reasons are a normal end. */

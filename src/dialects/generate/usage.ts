@@ -1,46 +1,36 @@
 /** Token counts. The provider reports thoughts and hosted-tool results apart; the hub includes them in output and input. */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { compact, isObject, maybeCount, maybeList, maybeString } from '../wire/read.ts';
+import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 import { cacheParts, invalidCount } from '../wire/usage.ts';
 
+/** Members of a report that are counts. */
+const COUNTS = {
+  prompt: 'promptTokenCount',
+  cached: 'cachedContentTokenCount',
+  candidates: 'candidatesTokenCount',
+  thoughts: 'thoughtsTokenCount',
+  toolPrompt: 'toolUsePromptTokenCount',
+} as const;
+const COUNT_NAMES = Object.keys(COUNTS) as (keyof typeof COUNTS)[];
+/** Lists of counts by modality, of which text is not needed. */
+const MODALITIES = {
+  promptTokensDetails: { AUDIO: 'inputAudio', IMAGE: 'inputImage', VIDEO: 'inputVideo' },
+  cacheTokensDetails: { AUDIO: 'cacheReadAudio', IMAGE: 'cacheReadImage' },
+  candidatesTokensDetails: { AUDIO: 'outputAudio', IMAGE: 'outputImage', VIDEO: 'outputVideo' },
+} as const;
+type Media = {
+  [L in keyof typeof MODALITIES]: (typeof MODALITIES)[L][keyof (typeof MODALITIES)[L]];
+}[keyof typeof MODALITIES];
+
 /** Counts reported so far. They are cumulative, and a later chunk may omit some of them. */
-export interface UsageCounts {
-  prompt?: number;
-  cached?: number;
-  candidates?: number;
-  thoughts?: number;
-  toolPrompt?: number;
-  cacheReadAudio?: number;
-  cacheReadImage?: number;
-  inputAudio?: number;
-  inputImage?: number;
-  inputVideo?: number;
-  outputAudio?: number;
-  outputImage?: number;
-  outputVideo?: number;
-  tier?: string;
-  invalid?: string;
-}
+export type UsageCounts = { [K in keyof typeof COUNTS | Media]?: number } & { tier?: string; invalid?: string };
 
 export function mergeUsage(counts: UsageCounts, wire: JsonObject): void {
-  set(counts, 'prompt', maybeCount(wire.promptTokenCount));
-  set(counts, 'cached', maybeCount(wire.cachedContentTokenCount));
-  set(counts, 'candidates', maybeCount(wire.candidatesTokenCount));
-  set(counts, 'thoughts', maybeCount(wire.thoughtsTokenCount));
-  set(counts, 'toolPrompt', maybeCount(wire.toolUsePromptTokenCount));
-  if (Array.isArray(wire.promptTokensDetails)) {
-    set(counts, 'inputAudio', modality(wire.promptTokensDetails, 'AUDIO'));
-    set(counts, 'inputImage', modality(wire.promptTokensDetails, 'IMAGE'));
-    set(counts, 'inputVideo', modality(wire.promptTokensDetails, 'VIDEO'));
-  }
-  if (Array.isArray(wire.cacheTokensDetails)) {
-    set(counts, 'cacheReadAudio', modality(wire.cacheTokensDetails, 'AUDIO'));
-    set(counts, 'cacheReadImage', modality(wire.cacheTokensDetails, 'IMAGE'));
-  }
-  if (Array.isArray(wire.candidatesTokensDetails)) {
-    set(counts, 'outputAudio', modality(wire.candidatesTokensDetails, 'AUDIO'));
-    set(counts, 'outputImage', modality(wire.candidatesTokensDetails, 'IMAGE'));
-    set(counts, 'outputVideo', modality(wire.candidatesTokensDetails, 'VIDEO'));
+  for (const name of COUNT_NAMES) set(counts, name, maybeCount(wire[COUNTS[name]]));
+  for (const [member, names] of Object.entries(MODALITIES)) {
+    const rows = maybeList(wire[member]).map(maybeObject);
+    for (const [modality, name] of Object.entries<Media>(names))
+      set(counts, name, maybeCount(rows.find((row) => row.modality === modality)?.tokenCount));
   }
   const tier = TIERS[maybeString(wire.trafficType) ?? ''] ?? maybeString(wire.serviceTier)?.toLowerCase();
   if (tier !== undefined && tier !== 'unspecified') counts.tier = tier;
@@ -62,34 +52,19 @@ function set<K extends keyof UsageCounts>(counts: UsageCounts, name: K, value: U
   if (value !== undefined && !(value === 0 && counts[name])) counts[name] = value;
 }
 
-function modality(details: readonly unknown[], name: string): number | undefined {
-  const row = maybeList(details).find((entry) => isObject(entry) && entry.modality === name);
-  return isObject(row) ? maybeCount(row.tokenCount) : undefined;
-}
-
 /** `hasOutput`: the reply has content, so a missing output count means that usage was not reported. */
 export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: number): HubUsage {
-  const isReported =
-    counts.prompt !== undefined && (!hasOutput || (counts.candidates ?? counts.thoughts) !== undefined);
-  const input = (counts.prompt ?? 0) + (counts.toolPrompt ?? 0);
+  const { prompt, cached, candidates, thoughts, ...others } = counts;
+  const isReported = prompt !== undefined && (!hasOutput || (candidates ?? thoughts) !== undefined);
+  const input = (prompt ?? 0) + (counts.toolPrompt ?? 0);
   return compact({
+    ...others,
     input,
-    ...cacheParts(input, counts.cached),
-    cacheReadAudio: counts.cacheReadAudio,
-    cacheReadImage: counts.cacheReadImage,
-    toolPrompt: counts.toolPrompt,
-    inputAudio: counts.inputAudio,
-    inputImage: counts.inputImage,
-    inputVideo: counts.inputVideo,
-    output: (counts.candidates ?? 0) + (counts.thoughts ?? 0),
-    reasoning: counts.thoughts,
-    outputAudio: counts.outputAudio,
-    outputImage: counts.outputImage,
-    outputVideo: counts.outputVideo,
+    ...cacheParts(input, cached),
+    output: (candidates ?? 0) + (thoughts ?? 0),
+    reasoning: thoughts,
     searches: searches > 0 ? searches : undefined,
-    tier: counts.tier,
     estimated: isReported ? undefined : true,
-    invalid: counts.invalid,
   });
 }
 

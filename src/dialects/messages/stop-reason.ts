@@ -18,17 +18,7 @@ const FROM_WIRE = tableOf<HubStop>({
 export const decodeStop = (reason: string | undefined, hasCalls: boolean): HubStop =>
   alignWithCalls(FROM_WIRE.get(reason ?? '') ?? 'end', hasCalls);
 
-type WireStop =
-  | 'end_turn'
-  | 'max_tokens'
-  | 'stop_sequence'
-  | 'tool_use'
-  | 'pause_turn'
-  | 'refusal'
-  | 'model_context_window_exceeded'
-  | 'compaction';
-
-const TO_WIRE = {
+const TO_WIRE: Readonly<Record<HubStop, string>> = {
   end: 'end_turn',
   tool: 'tool_use',
   length: 'max_tokens',
@@ -42,7 +32,7 @@ const TO_WIRE = {
   cancelled: 'end_turn',
   /** Not used: the encoders report it as an error. */
   malformed_call: 'end_turn',
-} as const satisfies Record<HubStop, WireStop>;
+};
 
 interface StopInfo {
   readonly stop: HubStop;

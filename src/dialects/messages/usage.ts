@@ -22,68 +22,54 @@ export function mergeUsage(before: JsonObject, later: unknown): JsonObject {
 
 /** `isFinal`: the upstream sent its closing counts. Otherwise the usage is marked as estimated. */
 export function decodeUsage(usage: JsonObject, isFinal: boolean): HubUsage {
-  const sum = totalOver(usage);
-  const cacheRead = sum('cache_read_input_tokens');
-  const cacheWrite = sum('cache_creation_input_tokens');
   const server = maybeObject(usage.server_tool_use);
-  const output = sum('output_tokens');
+  const iterations = maybeList(usage.iterations).filter(isObject);
+  // The top-level counts cover only the last sampling iteration, but the provider bills all.
+  const rows = (iterations.length > 0 ? iterations : [usage]).map(tokensIn);
+  const sum = (name: 'input' | 'cacheRead' | 'cacheWrite' | 'output'): number =>
+    rows.reduce((total, row) => total + row[name], 0);
+  const models = iterations.slice(0, MAX_ITERATIONS).flatMap(modelUsage);
   return compact({
-    input: sum('input_tokens') + cacheRead + cacheWrite,
-    cacheRead,
-    cacheWrite,
-    longestPrompt: longestOf(usage),
-    cacheWriteLong: maybeCount(maybeObject(usage.cache_creation).ephemeral_1h_input_tokens) || undefined,
-    output,
+    input: sum('input'),
+    cacheRead: sum('cacheRead'),
+    cacheWrite: sum('cacheWrite'),
+    // The provider bills each iteration by its own length.
+    longestPrompt: rows.length > 1 ? rows.reduce((longest, { input }) => Math.max(longest, input), 0) : undefined,
+    cacheWriteLong: longWrites(usage),
+    output: sum('output'),
     reasoning: maybeCount(maybeObject(usage.output_tokens_details).thinking_tokens),
     searches: maybeCount(server.web_search_requests) || undefined,
     fetches: maybeCount(server.web_fetch_requests) || undefined,
     tier: maybeString(usage.service_tier),
-    models: modelsOf(usage),
+    models: models.length > 0 ? models : undefined,
     estimated: isFinal ? undefined : true,
     invalid: maybeString(usage[INVALID]) ?? invalidCount(usage),
   });
 }
+
+function tokensIn(row: JsonObject): Pick<HubUsage, 'input' | 'cacheRead' | 'cacheWrite' | 'output'> {
+  const cacheRead = maybeCount(row.cache_read_input_tokens) ?? 0;
+  const cacheWrite = maybeCount(row.cache_creation_input_tokens) ?? 0;
+  const input = (maybeCount(row.input_tokens) ?? 0) + cacheRead + cacheWrite;
+  return { input, cacheRead, cacheWrite, output: maybeCount(row.output_tokens) ?? 0 };
+}
+
+const longWrites = ({ cache_creation: written }: JsonObject): number | undefined =>
+  maybeCount(maybeObject(written).ephemeral_1h_input_tokens) || undefined;
+
+/** An iteration by the model that made it: an adviser, or a model that the request names as fallback. */
+function modelUsage(row: JsonObject): ModelUsage[] {
+  const model = maybeString(row.model);
+  return model === undefined ? [] : [compact({ model, ...tokensIn(row), cacheWriteLong: longWrites(row) })];
+}
+/** More than a request can have; each is kept in its record. */
+const MAX_ITERATIONS = 100;
 
 /** An object without counts is not a report. */
 export const readUsage = (usage: unknown): HubUsage | undefined =>
   isObject(usage) && (isGiven(usage.input_tokens) || isGiven(usage.output_tokens) || isGiven(usage.iterations))
     ? decodeUsage(usage, true)
     : undefined;
-
-/** Sums over sampling iterations: the top-level counts cover only the last one, but the provider bills all. */
-function totalOver(usage: JsonObject): (name: string) => number {
-  const iterations = maybeList(usage.iterations).filter(isObject);
-  const rows = iterations.length > 0 ? iterations : [usage];
-  return (name) => rows.reduce((sum, row) => sum + (maybeCount(row[name]) ?? 0), 0);
-}
-
-/** The iterations by the model that made each: an adviser, or a model that the request names as fallback. */
-function modelsOf(usage: JsonObject): readonly ModelUsage[] | undefined {
-  const rows = maybeList(usage.iterations)
-    .filter(isObject)
-    .slice(0, MAX_ITERATIONS)
-    .flatMap((row): ModelUsage[] => {
-      const model = maybeString(row.model);
-      if (model === undefined) return [];
-      const cacheRead = maybeCount(row.cache_read_input_tokens) ?? 0;
-      const cacheWrite = maybeCount(row.cache_creation_input_tokens) ?? 0;
-      const cacheWriteLong = maybeCount(maybeObject(row.cache_creation).ephemeral_1h_input_tokens) || undefined;
-      const input = (maybeCount(row.input_tokens) ?? 0) + cacheRead + cacheWrite;
-      const output = maybeCount(row.output_tokens) ?? 0;
-      return [{ model, input, cacheRead, cacheWrite, output, ...(cacheWriteLong && { cacheWriteLong }) }];
-    });
-  return rows.length > 0 ? rows : undefined;
-}
-/** More than a request can have; each is kept in its record. */
-const MAX_ITERATIONS = 100;
-
-/** The longest input of several iterations, each of which the provider bills by its own length. */
-function longestOf(usage: JsonObject): number | undefined {
-  const iterations = maybeList(usage.iterations).filter(isObject);
-  const names = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
-  const lengths = iterations.map((row) => names.reduce((sum, name) => sum + (maybeCount(row[name]) ?? 0), 0));
-  return lengths.length > 1 ? lengths.reduce((longest, one) => Math.max(longest, one)) : undefined;
-}
 
 /** Writes every member, unknown ones as null, because newer clients require them. */
 export function encodeUsage(usage: HubUsage, searches = 0): Record<string, unknown> {

@@ -1,7 +1,7 @@
 /** Encoder of tools and tool choice, for upstream requests and for the echo in responses. */
 import { TOOL_FORMS } from '../../rules/index.ts';
 import type { UpstreamTarget } from '../codec.ts';
-import { rejectBuiltin, rejectHostedChoice } from '../errors/rejection.ts';
+import { rejectHostedChoice } from '../errors/rejection.ts';
 import type {
   AllowedHostedTool,
   HubRequest,
@@ -12,8 +12,7 @@ import type {
   ServerTool,
   ToolName,
 } from '../hub/types.ts';
-import { builtinFunction } from '../tools/builtins.ts';
-import { FREE_TEXT_SCHEMA, freeTextDescription } from '../tools/free-text.ts';
+import { functionForm } from '../tools/function-form.ts';
 import { remoteServer } from '../tools/mcp.ts';
 import { type NamedTool, type ToolNames, toolsByName } from '../tools/names.ts';
 import { checkSearchOptions, rejectOption, type SearchOptions } from '../tools/search.ts';
@@ -53,19 +52,15 @@ function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => 
   return result;
 }
 
+/** Typed tools of this dialect pass unchanged; those of other providers, and free text where there is none, become functions. */
 function encodeTool(tool: HubTool, context: ToolContext): JsonObject | undefined {
-  switch (tool.kind) {
-    case 'function':
-      return encodeFunctionTool({ ...tool, name: wireName(context.names, tool) }, context);
-    case 'custom':
-      return context.target.capabilities.customTools
-        ? encodeCustomTool({ ...tool, name: wireName(context.names, tool) })
-        : encodeAsFunction(tool, wireName(context.names, tool));
-    case 'builtin':
-      return encodeBuiltinTool(tool, context);
-    case 'server':
-      return encodeServerTool(tool, context);
-  }
+  if (tool.kind === 'server') return encodeServerTool(tool, context);
+  if (tool.kind === 'builtin' && context.request.dialect === 'responses') return tool.raw;
+  const name = wireName(context.names, tool);
+  if (tool.kind === 'function') return encodeFunctionTool({ ...tool, name }, context);
+  if (tool.kind === 'custom' && context.target.capabilities.customTools) return encodeCustomTool({ ...tool, name });
+  const { description, schema } = functionForm(tool);
+  return compact({ type: 'function', name, description, parameters: schema, strict: false });
 }
 
 type ToolOf<K extends HubTool['kind']> = HubTool & { kind: K };
@@ -82,22 +77,6 @@ function encodeCustomTool(tool: ToolOf<'custom'>): JsonObject {
   const { name, description, grammar } = tool;
   const format = grammar ? { type: 'grammar', ...grammar } : { type: 'text' };
   return compact({ type: 'custom', name, description, format });
-}
-
-const encodeAsFunction = (tool: ToolOf<'custom'>, name: string): JsonObject =>
-  compact({
-    type: 'function',
-    name,
-    description: freeTextDescription(tool),
-    parameters: FREE_TEXT_SCHEMA,
-    strict: false,
-  });
-
-/** Typed tools of this dialect pass unchanged. Those of other providers become functions with their published schema. */
-function encodeBuiltinTool(tool: ToolOf<'builtin'>, context: ToolContext): JsonObject {
-  if (context.request.dialect === 'responses') return tool.raw;
-  const { description, schema } = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-  return { type: 'function', name: wireName(context.names, tool), description, parameters: schema, strict: false };
 }
 
 function encodeServerTool(tool: HubServerTool, context: ToolContext): JsonObject | undefined {

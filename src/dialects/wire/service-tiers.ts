@@ -1,5 +1,6 @@
 /** Service tiers of the two OpenAI dialects: requested by clients, sent upstream, and reported as used. */
 import type { HubMeta } from '../hub/types.ts';
+import { byName } from './read.ts';
 
 type Tier = NonNullable<HubMeta['serviceTier']>;
 
@@ -31,21 +32,8 @@ export function tierUsed(name: string | undefined): string | undefined {
   if (name === undefined || name === 'auto') return undefined;
   return USED_TIERS.get(name) ?? name;
 }
-const USED_TIERS: ReadonlyMap<string, string> = new Map([
-  ['default', 'standard'],
-  ['fast', 'priority'],
-  ['ultrafast', 'priority'],
-  ['on_demand', 'standard'],
-  ['performance', 'priority'],
-]);
+const USED_TIERS = byName({ standard: 'default on_demand', priority: 'fast ultrafast performance' });
 
 /** Returns the used tier as the client's dialect names it. */
 export const tierForClient = (tier: string | undefined): string | undefined => TIERS_FOR_CLIENT.get(tier ?? '');
-const TIERS_FOR_CLIENT: ReadonlyMap<string, string> = new Map([
-  ['standard', 'default'],
-  ['priority', 'priority'],
-  ['fast', 'priority'],
-  ['flex', 'flex'],
-  ['batch', 'flex'],
-  ['scale', 'scale'],
-]);
+const TIERS_FOR_CLIENT = byName({ default: 'standard', priority: 'priority fast', flex: 'flex batch', scale: 'scale' });

@@ -1,12 +1,11 @@
 /** Encoder of tools and tool choice for a chat upstream. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { type Choice, possibleChoice } from '../../encoding/possible-choice.ts';
-import { rejectBuiltin, rejectForcedChoice, rejectHostedChoice } from '../../errors/rejection.ts';
+import { rejectForcedChoice, rejectHostedChoice } from '../../errors/rejection.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubRequest, HubServerTool, HubTool, JsonObject } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
-import { builtinFunction } from '../../tools/builtins.ts';
-import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import { functionForm } from '../../tools/function-form.ts';
 import { type ToolNames, toolsByName } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
 import { compact, isObject } from '../../wire/read.ts';
@@ -42,34 +41,16 @@ export function encodeTools(
   return { members, droppedSearchOptions };
 }
 
-function encodeTool(tool: HubTool, target: UpstreamTarget, names: ToolNames): JsonObject | undefined {
-  switch (tool.kind) {
-    case 'function': {
-      const strict = target.capabilities.refusedFields.includes('strict') ? undefined : tool.strict;
-      return asFunction(names.toWire(tool), tool.description, tool.schema, strict);
-    }
-    case 'custom':
-      return encodeCustom(tool, target, names);
-    case 'builtin': {
-      const known = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-      return asFunction(names.toWire(tool), known.description, known.schema, undefined);
-    }
-    case 'server':
-      return undefined;
-  }
+function encodeTool(tool: HubTool, { capabilities }: UpstreamTarget, names: ToolNames): JsonObject | undefined {
+  if (tool.kind === 'server') return undefined;
+  const name = names.toWire(tool);
+  if (tool.kind === 'custom' && capabilities.customTools) return encodeCustom(tool, name);
+  const { description, schema: parameters } = functionForm(tool);
+  const strict = tool.kind === 'function' && !capabilities.refusedFields.includes('strict') ? tool.strict : undefined;
+  return { type: 'function', function: compact({ name, description, parameters, strict }) };
 }
 
-const asFunction = (
-  name: string,
-  description: string | undefined,
-  parameters: JsonObject,
-  strict: boolean | undefined,
-): JsonObject => ({ type: 'function', function: compact({ name, description, parameters, strict }) });
-
-function encodeCustom(tool: Custom, target: UpstreamTarget, names: ToolNames): JsonObject {
-  const name = names.toWire(tool);
-  const { description, grammar } = tool;
-  if (!target.capabilities.customTools) return asFunction(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, undefined);
+function encodeCustom({ description, grammar }: Custom, name: string): JsonObject {
   const format = grammar && { type: 'grammar', grammar: { definition: grammar.definition, syntax: grammar.syntax } };
   return { type: 'custom', custom: compact({ name, description, format }) };
 }

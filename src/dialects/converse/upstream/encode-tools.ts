@@ -1,14 +1,12 @@
 /** Encoder of tools and tool choice. Converse has functions only, and no way to forbid calls of tools that it must list. */
-import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
+import { asObjectSchema, canBeStrict } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { possibleChoice } from '../../encoding/possible-choice.ts';
-import { rejectBuiltin } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubRequest, HubTool, JsonObject, ToolName } from '../../hub/types.ts';
-import { builtinFunction } from '../../tools/builtins.ts';
-import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import { type FunctionForm, functionForm } from '../../tools/function-form.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 
@@ -42,35 +40,19 @@ interface EncodeState {
   strictCount: number;
 }
 
-/** As for Anthropic's own API. */
-const MAX_STRICT = 20;
-
 function encodeTool(tool: HubTool, state: EncodeState): Block[] {
-  switch (tool.kind) {
-    case 'function': {
-      const schema = asObjectSchema(tool.schema);
-      const isStrict = tool.strict === true && canBeStrict(schema, state);
-      if (isStrict) state.strictCount += 1;
-      else if (tool.strict === true) state.dropped.add('strictTools');
-      return [specOf(tool, { description: tool.description, schema, strict: isStrict || undefined }, state)];
-    }
-    case 'custom':
-      return [specOf(tool, { description: freeTextDescription(tool), schema: FREE_TEXT_SCHEMA }, state)];
-    case 'builtin': {
-      const known = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-      return [specOf(tool, known, state)];
-    }
-    case 'server':
-      return [];
-  }
+  if (tool.kind === 'server') return [];
+  const form = functionForm(tool);
+  const schema = asObjectSchema(form.schema);
+  const asksStrict = tool.kind === 'function' && tool.strict === true;
+  const isStrict =
+    asksStrict && state.target.capabilities.schemaFormat === 'json_schema' && canBeStrict(schema, state.strictCount);
+  if (isStrict) state.strictCount += 1;
+  else if (asksStrict) state.dropped.add('strictTools');
+  return [specOf(tool, { description: form.description, schema, strict: isStrict || undefined }, state)];
 }
 
-const canBeStrict = (schema: JsonObject, { target, strictCount }: EncodeState): boolean =>
-  target.capabilities.schemaFormat === 'json_schema' && strictCount < MAX_STRICT && isEnforceable(schema);
-
-interface Spec {
-  readonly description?: string | undefined;
-  readonly schema: JsonObject;
+interface Spec extends FunctionForm {
   readonly strict?: true | undefined;
 }
 

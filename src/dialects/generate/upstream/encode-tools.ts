@@ -1,13 +1,12 @@
 /** Encoder of tools and tool choice. Functions of every kind become declarations; hosted tools become the provider's own. */
 import { TOOL_FORMS } from '../../../rules/index.ts';
 import type { UpstreamTarget } from '../../codec.ts';
-import { rejectBuiltin, rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
+import { rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerTool } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
-import { builtinFunction } from '../../tools/builtins.ts';
 import { desktopTool } from '../../tools/desktop.ts';
-import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import { functionForm } from '../../tools/function-form.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
 import { compact } from '../../wire/read.ts';
@@ -48,26 +47,13 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   };
 }
 
-function declare(tool: HubTool, names: ToolNames, target: UpstreamTarget): JsonObject | undefined {
+function declare(tool: HubTool, names: ToolNames, { capabilities }: UpstreamTarget): JsonObject | undefined {
   if (tool.kind === 'server') return undefined;
-  const name = names.toWire(tool.kind === 'builtin' ? { name: tool.name } : tool);
-  if (tool.kind === 'function') return declaration(name, tool.description, tool.schema, target);
-  if (tool.kind === 'custom') return declaration(name, freeTextDescription(tool), FREE_TEXT_SCHEMA, target);
-  const { description, schema } = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-  return declaration(name, description, schema, target);
-}
-
-function declaration(
-  name: string,
-  description: string | undefined,
-  schema: JsonObject,
-  target: UpstreamTarget,
-): JsonObject {
-  const jsonSchema = Object.keys(schema).length > 0 ? schema : undefined;
-  const form = target.capabilities.jsonSchemaTools
-    ? { parametersJsonSchema: jsonSchema }
+  const { description, schema } = functionForm(tool);
+  const form = capabilities.jsonSchemaTools
+    ? { parametersJsonSchema: Object.keys(schema).length > 0 ? schema : undefined }
     : { parameters: toGoogleParameters(schema) };
-  return compact({ name, description, ...form });
+  return compact({ name: names.toWire(tool), description, ...form });
 }
 
 /** Images are a modality of the reply; see encode-images.ts. */

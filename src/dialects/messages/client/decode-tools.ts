@@ -55,17 +55,14 @@ export function decodeTool(value: unknown, path: string): HubTool {
 
 /** Tools that the client runs; the type implies the input schema. */
 const BUILTINS: ReadonlySet<string> = new Set(['bash', 'text_editor', 'memory']);
-const SERVER_TOOLS = wire.tableOf<ServerTool>({
+const SERVER_TOOLS = wire.byName<ServerTool>({
   web_search: 'web_search',
   web_fetch: 'web_fetch',
-  code_execution: 'code_exec',
-  tool_search_tool_bm25: 'tool_search',
-  tool_search_tool_regex: 'tool_search',
+  code_exec: 'code_execution',
+  tool_search: 'tool_search_tool_bm25 tool_search_tool_regex',
   advisor: 'advisor',
-  computer: 'computer',
-  // Their calls name a toolset, for which no other dialect has a place: without a screen they are not converted.
-  computer_toolset: 'computer',
-  browser_toolset: 'computer',
+  // Calls of the toolsets name a toolset, for which no other dialect has a place: without a screen they are not converted.
+  computer: 'computer computer_toolset browser_toolset',
 });
 
 function functionTool(tool: JsonObject, path: string): HubTool {

@@ -1,15 +1,13 @@
 /** Encoder of tools and tool choice: functions, the provider's client tools, and hosted tools it supports. */
 import { TOOL_FORMS } from '../../../rules/index.ts';
-import { asObjectSchema, isEnforceable } from '../../claude/constrain-schema.ts';
+import { asObjectSchema, canBeStrict } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
-import { rejectBuiltin, rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { rejectHostedChoice, rejectMachine } from '../../errors/rejection.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
 import type { HubRequest, HubServerTool, HubTool, JsonObject, ServerTool } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
-import { builtinFunction } from '../../tools/builtins.ts';
 import { screenOf } from '../../tools/computer.ts';
-import { FREE_TEXT_SCHEMA, freeTextDescription } from '../../tools/free-text.ts';
+import { functionForm } from '../../tools/function-form.ts';
 import { remoteServer } from '../../tools/mcp.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { checkSearchOptions, rejectOption, type SearchOptions } from '../../tools/search.ts';
@@ -61,44 +59,30 @@ interface EncodeState {
   readonly droppedSearchOptions: string[];
 }
 
-const encodeTool = byKind<HubTool, EncodeState, Block[]>({
-  function(tool, state) {
-    const schema = asObjectSchema(tool.schema);
-    const strict = tool.strict === true && state.strictCount < MAX_STRICT && isEnforceable(schema);
-    if (strict) state.strictCount += 1;
-    return [declare(tool, { description: tool.description, input_schema: schema, strict: strict || undefined }, state)];
-  },
-  /** Wraps free text in an object. The grammar is described, because the provider cannot enforce it. */
-  custom(tool, state) {
-    return [declare(tool, { description: freeTextDescription(tool), input_schema: FREE_TEXT_SCHEMA }, state)];
-  },
-  builtin(tool, state) {
-    if (state.request.dialect === 'messages') return [{ ...tool.raw }];
-    const known = builtinFunction(tool.builtin) ?? rejectBuiltin(tool.builtin);
-    return [declare(tool, { description: known.description, input_schema: known.schema }, state)];
-  },
-  server(tool, state) {
-    if (tool.tool === 'mcp') return mcpToolset(tool.raw, state);
-    if (state.request.dialect === 'messages') return [{ ...tool.raw }];
-    if (tool.options.machine) rejectMachine();
-    const form = hostedForm(tool.tool);
-    if (form && tool.tool === 'computer') {
-      const { width, height } = screenOf(state.request, tool);
-      return [{ ...form, display_width_px: width, display_height_px: height, ...cacheControl(tool.cache) }];
-    }
-    return form
-      ? [{ ...form, ...(tool.tool === 'web_search' && searchOptions(tool, state)), ...cacheControl(tool.cache) }]
-      : [];
-  },
-});
-
-/** The provider's limit on strict tools. */
-const MAX_STRICT = 20;
-
-function declare(tool: HubTool & { name: string }, body: Block, { names, request }: EncodeState): Block {
+function encodeTool(tool: HubTool, state: EncodeState): Block[] {
+  if (tool.kind === 'server') return tool.tool === 'mcp' ? mcpToolset(tool.raw, state) : hostedTool(tool, state);
+  if (tool.kind === 'builtin' && state.request.dialect === 'messages') return [{ ...tool.raw }];
+  const { description, schema } = functionForm(tool);
+  const input_schema = asObjectSchema(schema);
+  const strict = tool.kind === 'function' && tool.strict === true && canBeStrict(input_schema, state.strictCount);
+  if (strict) state.strictCount += 1;
   // Without a tool search the model could never discover a deferred tool.
-  const defer_loading = tool.defer === true && searchesTools(request) ? true : undefined;
-  return compact({ name: names.toWire(tool), ...body, defer_loading, ...cacheControl(tool.cache) });
+  const defer_loading = tool.defer === true && searchesTools(state.request) ? true : undefined;
+  const declared = { name: state.names.toWire(tool), description, input_schema, strict: strict || undefined };
+  return [compact({ ...declared, defer_loading, ...cacheControl(tool.cache) })];
+}
+
+function hostedTool(tool: HubServerTool, state: EncodeState): Block[] {
+  if (state.request.dialect === 'messages') return [{ ...tool.raw }];
+  if (tool.options.machine) rejectMachine();
+  const form = hostedForm(tool.tool);
+  if (form && tool.tool === 'computer') {
+    const { width, height } = screenOf(state.request, tool);
+    return [{ ...form, display_width_px: width, display_height_px: height, ...cacheControl(tool.cache) }];
+  }
+  return form
+    ? [{ ...form, ...(tool.tool === 'web_search' && searchOptions(tool, state)), ...cacheControl(tool.cache) }]
+    : [];
 }
 
 /** The name is the type without its revision. */
