@@ -4,7 +4,7 @@
  * these tables; `src/providers/upstream/clouds/` does what they describe.
  */
 import type { Feature, Style } from './groups.ts';
-import { linesOf, rowsIn, withCode } from './notation.ts';
+import { linesOf, rowsIn, withCode, words } from './notation.ts';
 
 export interface CloudSetting {
   readonly label: string;
@@ -91,6 +91,20 @@ const adviceOf = (text: string): readonly CloudAdvice[] =>
     return [new RegExp(error, 'i'), withCode(advice)];
   });
 
+/** A line is `name: label | what the secret is | settings it needs | settings it takes | document`, with `-` for none. */
+const authsIn = <const S extends string>(text: S) =>
+  rowsIn(
+    text,
+    ([label = '', secret = '-', needs = '-', takes = '-', form]): CloudAuth => ({
+      label,
+      ...(secret !== '-' && { secret }),
+      ...(form === 'document' && { isDocument: true }),
+      ...(needs !== '-' && { needs: settingsIn(needs) }),
+      ...(takes !== '-' && { takes: settingsIn(takes) }),
+    }),
+  );
+const settingsIn = (cell: string): readonly CloudSettingName[] => words(cell) as readonly CloudSettingName[];
+
 export interface AccountKindRow {
   readonly label: string;
   readonly styles: readonly (Style | 'video')[];
@@ -108,9 +122,6 @@ export interface AccountKindRow {
   readonly advice: readonly CloudAdvice[];
 }
 
-const ENTRA = { needs: ['tenant', 'client_id'], takes: ['scope', 'authority'] } as const;
-const PROJECT = ['project', 'location'] as const;
-
 export const ACCOUNT_KINDS = {
   'azure-openai': {
     label: 'Azure OpenAI',
@@ -118,25 +129,13 @@ export const ACCOUNT_KINDS = {
     baseUrl: 'https://RESOURCE.openai.azure.com',
     features: { responses: ['responses', 'chat', 'images', 'embeddings'] },
     takes: ['api', 'api_version'],
-    auths: {
-      'api-key': { label: 'Key of the resource', secret: 'a key of the resource' },
-      'client-secret': {
-        label: 'Entra: client secret',
-        secret: 'the client secret',
-        ...ENTRA,
-      },
-      'client-certificate': {
-        label: 'Entra: client certificate',
-        secret: 'the certificate and its private key, as PEM',
-        isDocument: true,
-        ...ENTRA,
-      },
-      'workload-identity': {
-        label: 'Entra: workload identity of Kubernetes',
-        ...ENTRA,
-      },
-      'managed-identity': { label: 'Managed identity of the machine', takes: ['client_id', 'scope', 'metadata_url'] },
-    },
+    auths: authsIn(`
+api-key: Key of the resource | a key of the resource
+client-secret: Entra: client secret | the client secret | tenant client_id | scope authority
+client-certificate: Entra: client certificate | the certificate and its private key, as PEM | tenant client_id | scope authority | document
+workload-identity: Entra: workload identity of Kubernetes | - | tenant client_id | scope authority
+managed-identity: Managed identity of the machine | - | - | client_id scope metadata_url
+`),
     advice: adviceOf(`
 DeploymentNotFound|API deployment for this resource does not exist => the resource has no deployment of this name; name the deployment in 'models' of the account
 lacks the required data action|PermissionDenied => the identity lacks a role at the resource; assign "Cognitive Services OpenAI User" to it
@@ -159,25 +158,12 @@ Identity not found => the machine has no such managed identity; check cloud.clie
     features: { 'generate-content': ['generate', 'count'], messages: ['messages', 'count'], video: ['video'] },
     takes: ['storage', 'storage_url'],
     regionalHost: { host: /^([a-z]+-[a-z]+\d+)-aiplatform\.googleapis\.com$/, setting: 'location' },
-    auths: {
-      'service-account': {
-        label: 'Key of a service account',
-        secret: 'the key of the service account, as JSON',
-        isDocument: true,
-        needs: PROJECT,
-      },
-      'workload-identity': {
-        label: 'Workload identity federation',
-        needs: [...PROJECT, 'audience'],
-        takes: ['service_account', 'token_url'],
-      },
-      metadata: {
-        label: 'Service account of the machine',
-        needs: PROJECT,
-        takes: ['service_account', 'metadata_url'],
-      },
-      'api-key': { label: 'API key (express mode)', secret: 'an API key', takes: PROJECT },
-    },
+    auths: authsIn(`
+service-account: Key of a service account | the key of the service account, as JSON | project location | - | document
+workload-identity: Workload identity federation | - | project location audience | service_account token_url
+metadata: Service account of the machine | - | project location | service_account metadata_url
+api-key: API key (express mode) | an API key | - | project location
+`),
     advice: adviceOf(String.raw`
 Publisher Model .* (?:was )?not found|is not servable in region|not available in => the location lacks this model, or the project has not enabled it; check cloud.location and Model Garden
 Permission '?aiplatform\.[\w.]+'? denied => the identity lacks a role in the project; grant it "Vertex AI User"
@@ -198,30 +184,13 @@ API[ _]KEY|API keys are not supported => the API key is wrong, or not for expres
     speaksConverse: true,
     takes: ['guardrail', 'guardrail_version', 'guardrail_trace'],
     regionalHost: { host: /^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/, setting: 'region' },
-    auths: {
-      'api-key': { label: 'Bedrock API key', secret: 'a Bedrock API key', takes: ['region'] },
-      'access-key': {
-        label: 'Access key',
-        secret: 'ACCESS_KEY_ID:SECRET_ACCESS_KEY, with :SESSION_TOKEN for temporary keys',
-        needs: ['region'],
-        takes: ['role_arn', 'token_url'],
-      },
-      'web-identity': {
-        label: 'Role of a Kubernetes service account (IRSA)',
-        needs: ['region', 'role_arn'],
-        takes: ['token_url'],
-      },
-      container: {
-        label: 'Role of the container (ECS, EKS Pod Identity)',
-        needs: ['region'],
-        takes: ['role_arn', 'token_url'],
-      },
-      instance: {
-        label: 'Role of the machine (EC2)',
-        needs: ['region'],
-        takes: ['role_arn', 'token_url', 'metadata_url'],
-      },
-    },
+    auths: authsIn(`
+api-key: Bedrock API key | a Bedrock API key | - | region
+access-key: Access key | ACCESS_KEY_ID:SECRET_ACCESS_KEY, with :SESSION_TOKEN for temporary keys | region | role_arn token_url
+web-identity: Role of a Kubernetes service account (IRSA) | - | region role_arn | token_url
+container: Role of the container (ECS, EKS Pod Identity) | - | region | role_arn token_url
+instance: Role of the machine (EC2) | - | region | role_arn token_url metadata_url
+`),
     advice: adviceOf(`
 scoped to a valid region => the region of the signature is not that of the address; check cloud.region and base_url
 model identifier is invalid => the region has no such model; check 'models' of the account and cloud.region

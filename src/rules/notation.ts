@@ -4,6 +4,12 @@ export type Words<S extends string, W = never> = S extends `${infer A} ${infer B
 export const words = <const S extends string>(...lines: readonly S[]): readonly Words<S>[] =>
   lines.flatMap((line) => line.split(' ')) as Words<S>[];
 
+/** The value for each name, by the names of every value with spaces between. */
+export const byName = <V extends string>(names: { readonly [K in V]?: string }): ReadonlyMap<string, V> => {
+  const rows = Object.entries(names) as [V, string][];
+  return new Map(rows.flatMap(([value, list]) => list.split(' ').map((name) => [name, value])));
+};
+
 export type Lines<S extends string, L = never> = S extends `${infer A}\n${infer B}` ? Lines<B, L | A> : L | S;
 /** Lines that begin with a space go on; those that begin with `#` are comments. */
 export const linesOf = (text: string): string[] =>

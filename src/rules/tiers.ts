@@ -1,40 +1,32 @@
 /** Service tiers that a request can choose and that a price can name. They cost the operator more or less than the standard tier. */
 import type { UpstreamDialect } from './groups.ts';
+import { byName } from './notation.ts';
 
 /** `batch` is of requests of a batch; no single request can choose it. */
 export const PRICE_TIERS = ['priority', 'flex', 'fast', 'batch'] as const;
 export type PriceTier = (typeof PRICE_TIERS)[number];
 
-/** Values of the field, in lower case. `standard` needs no price: `auto` leaves the choice to the operator's account. */
 interface TierField {
-  readonly values: Readonly<Record<string, PriceTier | 'standard'>>;
+  /** Values of the field, in lower case. `standard` needs no price: `auto` leaves the choice to the operator's account. */
+  readonly values: ReadonlyMap<string, PriceTier | 'standard'>;
   /** The provider serves the tier or fails, so that its report cannot name another one. */
   readonly isBinding: boolean;
 }
 
+/** `scale` is capacity that the operator has bought already. */
 const SERVICE_TIER: TierField = {
-  values: {
-    auto: 'standard',
-    default: 'standard',
-    standard: 'standard',
-    standard_only: 'standard',
-    unspecified: 'standard',
-    // Capacity that the operator has bought already.
-    scale: 'standard',
+  values: byName({
+    standard: 'auto default standard standard_only unspecified scale on_demand',
     flex: 'flex',
-    priority: 'priority',
-    fast: 'priority',
-    ultrafast: 'priority',
-    on_demand: 'standard',
-    performance: 'priority',
-  },
+    priority: 'priority fast ultrafast performance',
+  }),
   isBinding: false,
 };
 
 const TIER_FIELDS = {
   service_tier: SERVICE_TIER,
   serviceTier: SERVICE_TIER,
-  speed: { values: { standard: 'standard', fast: 'fast' }, isBinding: true },
+  speed: { values: byName({ standard: 'standard', fast: 'fast' }), isBinding: true },
 } as const satisfies Record<string, TierField>;
 
 export const TIER_FIELD_NAMES = Object.keys(TIER_FIELDS) as (keyof typeof TIER_FIELDS)[];
@@ -57,7 +49,7 @@ export function chosenTiers(read: (name: string) => unknown): ChosenTier[] {
     if (value === undefined || value === null) return [];
     const { values, isBinding }: TierField = TIER_FIELDS[field];
     const name = typeof value === 'string' ? value.toLowerCase() : '';
-    const tier = Object.hasOwn(values, name) ? values[name] : undefined;
+    const tier = values.get(name);
     return tier === 'standard' ? [] : [{ field, tier, isBinding }];
   });
 }

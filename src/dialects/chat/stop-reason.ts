@@ -1,6 +1,6 @@
 /** Finish reasons, both ways. Agent loops hang on `tool_calls` without a call and on `stop` with one. */
+import { byName } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
-import { byName } from '../wire/read.ts';
 
 /** After the first of each line, names of the older form and of compatible servers. */
 const FROM_WIRE = byName<HubStop>({

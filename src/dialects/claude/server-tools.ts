@@ -1,17 +1,9 @@
 /** Blocks of tools that the provider runs: use and result form one hub item. The raw pair is kept, because only its issuer can read it. */
+import { byName } from '../../rules/index.ts';
 import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
 import { foundTools } from '../tools/hosted.ts';
 import { digest } from '../wire/ids.ts';
-import {
-  byName,
-  compact,
-  isObject,
-  joinedTexts,
-  maybeList,
-  maybeObject,
-  maybeString,
-  parseArgs,
-} from '../wire/read.ts';
+import { compact, isObject, joinedTexts, maybeList, maybeObject, maybeString, parseArgs } from '../wire/read.ts';
 
 export const SERVER_USE_TYPES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
 

@@ -1,6 +1,6 @@
 /** Stop reasons in both directions. The provider uses STOP for a complete text, for calls and for a stop sequence. */
+import { byName } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
-import { byName } from '../wire/read.ts';
 
 /** `other` means `end` with content and `filter` without. */
 const STOPS = byName<HubStop | 'other'>({

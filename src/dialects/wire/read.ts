@@ -98,12 +98,6 @@ export const joinedTexts = (content: unknown, separator = ''): string =>
 /** Rows by an untrusted name, which may be that of a member of `Object.prototype`. */
 export const tableOf = <T>(rows: Readonly<Record<string, T>>): ReadonlyMap<string, T> => new Map(Object.entries(rows));
 
-/** The value for each name, by the names of every value with spaces between. */
-export const byName = <V extends string>(names: { readonly [K in V]?: string }): ReadonlyMap<string, V> => {
-  const rows = Object.entries(names) as [V, string][];
-  return new Map(rows.flatMap(([value, list]) => list.split(' ').map((name) => [name, value])));
-};
-
 /** Copies an object without its undefined members: wire bodies never have them, and tests compare exactly. */
 export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};

@@ -1,6 +1,6 @@
 /** Service tiers of the two OpenAI dialects: requested by clients, sent upstream, and reported as used. */
+import { byName } from '../../rules/index.ts';
 import type { HubMeta } from '../hub/types.ts';
-import { byName } from './read.ts';
 
 type Tier = NonNullable<HubMeta['serviceTier']>;
 

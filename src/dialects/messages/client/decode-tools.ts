@@ -1,5 +1,6 @@
 /** Decoder of a client's tools and tool choice. */
 
+import { byName } from '../../../rules/index.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
 import { checkCallers } from '../../tools/allowed.ts';
 import * as wire from '../../wire/read.ts';
@@ -55,7 +56,7 @@ export function decodeTool(value: unknown, path: string): HubTool {
 
 /** Tools that the client runs; the type implies the input schema. */
 const BUILTINS: ReadonlySet<string> = new Set(['bash', 'text_editor', 'memory']);
-const SERVER_TOOLS = wire.byName<ServerTool>({
+const SERVER_TOOLS = byName<ServerTool>({
   web_search: 'web_search',
   web_fetch: 'web_fetch',
   code_exec: 'code_execution',
