@@ -3,7 +3,7 @@ import type { ThinkingField } from '../../rules/index.ts';
 import type { UpstreamTarget } from '../codec.ts';
 import type { HubField, RequestSection } from '../hub/fields.ts';
 import type { HubReasoning, JsonObject } from '../hub/types.ts';
-import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
+import { effortOf, nearestEffort } from '../wire/efforts.ts';
 import { compact } from '../wire/read.ts';
 
 export function encodeThinking(
@@ -19,13 +19,6 @@ export function encodeThinking(
   if (requested && !nearest && requested !== 'none' && thinkingField === 'reasoning_effort') dropped.push('reasoning');
   const encoded = isAsked ? WRITERS[thinkingField]({ isOn, effort: nearest, budget: reasoning.budget }) : {};
   return compact(encoded);
-}
-
-function effortOf({ mode, effort, budget }: HubReasoning): string | undefined {
-  if (mode === 'off') return 'none';
-  if (effort) return effort;
-  if (mode === 'between_tools') return 'low';
-  return mode === 'budget' && budget !== undefined ? effortOfBudget(budget) : undefined;
 }
 
 interface Thinking {

@@ -2,7 +2,7 @@
 import type { Capabilities } from '../../rules/index.ts';
 import type { HubFormat, HubReasoning, JsonObject } from '../hub/types.ts';
 import { isStrict } from '../tools/schemas.ts';
-import { effortOfBudget, nearestEffort } from '../wire/efforts.ts';
+import { effortOf, nearestEffort } from '../wire/efforts.ts';
 import { compact } from '../wire/read.ts';
 
 /** Strict only if the client asks for it, or if the schema meets the strict rules anyway. */
@@ -20,17 +20,10 @@ export const echoFormat = (format: HubFormat): JsonObject =>
 
 /** Returns undefined to use the model's default. */
 export function encodeReasoning(reasoning: HubReasoning, capabilities: Capabilities): JsonObject | undefined {
-  const requested = requestedEffort(reasoning);
+  const requested = effortOf(reasoning);
   const effort = requested && nearestEffort(requested, capabilities.efforts);
   const canShow = capabilities.display && capabilities.efforts.length > 0;
   const hasSummary = reasoning.show === 'summary' && reasoning.mode !== 'off' && canShow;
   const summary = hasSummary ? (reasoning.style ?? 'auto') : undefined;
   return effort === undefined && summary === undefined ? undefined : compact({ effort, summary });
-}
-
-function requestedEffort({ mode, effort, budget = 0 }: HubReasoning): string | undefined {
-  if (mode === 'off') return 'none';
-  if (effort !== undefined) return effort;
-  if (mode === 'between_tools') return 'low';
-  return mode === 'budget' ? effortOfBudget(budget) : undefined;
 }

@@ -69,10 +69,12 @@ export const messageBuilder = (message: hub.HubMessage): ItemBuilder => ({
 /** Returns undefined for empty parts and for kinds of parts that messages of this dialect cannot contain. */
 export function encodePart(part: hub.HubPart): hub.JsonObject | undefined {
   if ((part.kind !== 'text' && part.kind !== 'refusal') || part.text === '') return undefined;
-  if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text };
-  const annotations = (part.annotations ?? []).map(encodeAnnotation);
-  return { type: 'output_text', text: part.text, annotations, logprobs: [] };
+  return part.kind === 'refusal' ? { type: 'refusal', refusal: part.text } : encodeText(part);
 }
+
+export const encodeText = ({ text, annotations = [] }: hub.HubText): hub.JsonObject => ({
+  ...{ type: 'output_text', text, annotations: annotations.map(encodeAnnotation), logprobs: [] },
+});
 
 /** An image is complete when it arrives, whatever ends the reply after it. */
 function imageBuilders({ source }: hub.HubImage): ItemBuilder[] {
@@ -178,7 +180,7 @@ interface TypedCall {
   readonly action?: hub.JsonObject;
 }
 const SHELL_LIMITS = { timeout_ms: null, max_output_length: null };
-const TYPED_CALLS = tableOf<TypedCall>({
+export const TYPED_CALLS = tableOf<TypedCall>({
   shell: { type: 'shell_call', field: 'action', item: { environment: null }, action: SHELL_LIMITS },
   local_shell: { type: 'local_shell_call', field: 'action', action: { type: 'exec', env: {} } },
   apply_patch: { type: 'apply_patch_call', field: 'operation' },

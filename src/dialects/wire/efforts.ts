@@ -1,6 +1,7 @@
 /** Reasoning efforts: conversion from token budgets, and the nearest effort that a model supports. */
 import { fail } from '../../core/index.ts';
 import { ANY_EFFORT, EFFORT_WORD, EFFORTS, type Effort, isKnownEffort } from '../../rules/index.ts';
+import type { HubReasoning } from '../hub/types.ts';
 import { type Reader, wrongValue } from './read.ts';
 
 /** Also words that no table knows: a newer model may. */
@@ -11,6 +12,14 @@ export const readEffort: Reader<string> = (value, path) =>
 
 /** The thresholds on which the providers' own conversion tables agree. */
 export const effortOfBudget = (tokens: number): Effort => (tokens < 4096 ? 'low' : tokens < 16_384 ? 'medium' : 'high');
+
+/** The effort that a request asks for, with budgets as efforts; undefined where it asks for none. */
+export function effortOf({ mode, effort, budget = 0 }: HubReasoning): string | undefined {
+  if (mode === 'off') return 'none';
+  if (effort) return effort;
+  if (mode === 'between_tools') return 'low';
+  return mode === 'budget' ? effortOfBudget(budget) : undefined;
+}
 
 /** Returns the highest supported effort up to the requested one, else the lowest. Returns `none` only if requested. */
 export function nearestEffort(requested: string, supported: readonly string[]): string | undefined {

@@ -17,19 +17,16 @@ export function readTexts(value: unknown, path: string): readonly HubText[] {
 
 type PartReader = (part: JsonObject, path: string, cache: CacheBreakpoint | undefined) => HubPart;
 
-const PARTS: ReadonlyMap<string, PartReader> = new Map<string, PartReader>([
-  [
-    'text',
-    (part, path, cache) =>
-      wire.compact({ kind: 'text' as const, text: wire.needString(part.text, `${path}.text`), cache }),
-  ],
-  ['image_url', readImage],
-  ['video_url', readVideo],
-  ['document_url', readDocument('document_url')],
-  ['file_url', readDocument('file_url')],
-  ['input_audio', readAudio],
-  ['file', readFile],
-]);
+const PARTS = wire.tableOf<PartReader>({
+  text: (part, path, cache) =>
+    wire.compact({ kind: 'text' as const, text: wire.needString(part.text, `${path}.text`), cache }),
+  image_url: readImage,
+  video_url: readVideo,
+  document_url: readDocument('document_url'),
+  file_url: readDocument('file_url'),
+  input_audio: readAudio,
+  file: readFile,
+});
 
 function readPart(value: unknown, path: string): HubPart {
   const part = wire.needObject(value, path);

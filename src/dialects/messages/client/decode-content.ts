@@ -2,11 +2,12 @@
 import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../../claude/server-tools.ts';
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
+import { splitSummary } from '../../opaque/summary-parts.ts';
 import { restoreCarried } from '../../tools/hosted.ts';
 import * as wire from '../../wire/read.ts';
 import { decodePart, readCacheBreakpoint } from './decode-media.ts';
 import { decodeTool } from './decode-tools.ts';
-import { signatureTarget, splitSummary } from './opaque-thinking.ts';
+import { signatureTarget } from './opaque-thinking.ts';
 
 export function decodeMessages(messages: readonly unknown[]): HubItem[] {
   if (messages.length === 0) wire.wrongValue('messages', 'at least one message is required.');

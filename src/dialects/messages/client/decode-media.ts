@@ -17,38 +17,36 @@ export function readCacheBreakpoint(block: JsonObject, path: string): { cache?: 
   return { cache: control.ttl === '1h' ? { long: true } : {} };
 }
 
-const PARTS: ReadonlyMap<string, (block: JsonObject, path: string) => HubPart | undefined> = new Map(
-  Object.entries<(block: JsonObject, path: string) => HubPart | undefined>({
-    text(block, path) {
-      // Clients return null for a block that had no text.
-      const text = block.text === null ? '' : wire.needString(block.text, `${path}.text`);
-      return text === '' ? undefined : { kind: 'text', text, ...readCacheBreakpoint(block, path) };
-    },
-    image: (block, path) => ({
-      kind: 'image',
-      source: mediaSource(block.source, `${path}.source`),
+const PARTS = wire.tableOf<(block: JsonObject, path: string) => HubPart | undefined>({
+  text(block, path) {
+    // Clients return null for a block that had no text.
+    const text = block.text === null ? '' : wire.needString(block.text, `${path}.text`);
+    return text === '' ? undefined : { kind: 'text', text, ...readCacheBreakpoint(block, path) };
+  },
+  image: (block, path) => ({
+    kind: 'image',
+    source: mediaSource(block.source, `${path}.source`),
+    ...readCacheBreakpoint(block, path),
+  }),
+  document: (block, path) =>
+    wire.compact({
+      kind: 'file' as const,
+      source: documentSource(block.source, `${path}.source`),
+      title: wire.optional(block, 'title', wire.needString, path),
+      context: wire.optional(block, 'context', wire.needString, path),
+      citations: readCitations(block, path),
       ...readCacheBreakpoint(block, path),
     }),
-    document: (block, path) =>
-      wire.compact({
-        kind: 'file' as const,
-        source: documentSource(block.source, `${path}.source`),
-        title: wire.optional(block, 'title', wire.needString, path),
-        context: wire.optional(block, 'context', wire.needString, path),
-        citations: readCitations(block, path),
-        ...readCacheBreakpoint(block, path),
-      }),
-    search_result: (block, path) =>
-      wire.compact({
-        kind: 'search_result' as const,
-        source: wire.needString(block.source, `${path}.source`),
-        title: wire.needString(block.title, `${path}.title`),
-        texts: textsOf(block.content, `${path}.content`),
-        citations: readCitations(block, path),
-        ...readCacheBreakpoint(block, path),
-      }),
-  }),
-);
+  search_result: (block, path) =>
+    wire.compact({
+      kind: 'search_result' as const,
+      source: wire.needString(block.source, `${path}.source`),
+      title: wire.needString(block.title, `${path}.title`),
+      texts: textsOf(block.content, `${path}.content`),
+      citations: readCitations(block, path),
+      ...readCacheBreakpoint(block, path),
+    }),
+});
 
 const readCitations = (block: JsonObject, path: string): boolean | undefined =>
   wire.optional(

@@ -1,9 +1,7 @@
 /** Opaque values of other providers inside `thinking` blocks, both ways: summaries joined into one text, signatures of calls and texts in blocks of their own. */
 import type { HubReasoningItem, JsonObject, Opaque } from '../../hub/types.ts';
 import { EMPTY_ENVELOPE, pack, unwrap } from '../../opaque/envelope.ts';
-
-/** Separates summary parts within one thinking block. */
-export const SUMMARY_GAP = '\n\n';
+import { SUMMARY_GAP } from '../../opaque/summary-parts.ts';
 
 export function encodeThinkingBlock(item: HubReasoningItem): Record<string, unknown> | undefined {
   const { opaque, summary } = item;
@@ -19,21 +17,6 @@ export function signatureOf({ opaque, summary }: HubReasoningItem): string {
   if (!opaque) return EMPTY_ENVELOPE;
   const lengths = opaque.lengths ?? summary.map((text) => text.length);
   return pack(opaque.issuer === 'messages' ? opaque : { ...opaque, lengths }, 'messages');
-}
-
-/** Returns the joined parts, or the whole text as one part if the client changed it. */
-export function splitSummary(text: string, lengths: readonly number[] | undefined): string[] {
-  if (text === '') return [];
-  if (!lengths || lengths.length < 2) return [text];
-  const parts: string[] = [];
-  let offset = 0;
-  for (const [n, length] of lengths.entries()) {
-    if (n > 0 && !text.startsWith(SUMMARY_GAP, offset)) return [text];
-    if (n > 0) offset += SUMMARY_GAP.length;
-    parts.push(text.slice(offset, offset + length));
-    offset += length;
-  }
-  return offset === text.length ? parts : [text];
 }
 
 /** Target id of a signature for the text directly before it, because text has no id. */

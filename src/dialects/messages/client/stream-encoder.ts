@@ -5,12 +5,13 @@ import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import { type ByKind, byKind } from '../../hub/by-kind.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import * as hub from '../../hub/types.ts';
-import { maybeObject } from '../../wire/read.ts';
+import { SUMMARY_GAP } from '../../opaque/summary-parts.ts';
+import { maybeObject, tableOf } from '../../wire/read.ts';
 import { encodeError } from '../errors.ts';
 import { encodeStop } from '../stop-reason.ts';
 import { encodeUsage } from '../usage.ts';
 import * as reply from './encode-reply.ts';
-import { encodeSignature, encodeThinkingBlock, isTextSignature, SUMMARY_GAP, signatureOf } from './opaque-thinking.ts';
+import { encodeSignature, encodeThinkingBlock, isTextSignature, signatureOf } from './opaque-thinking.ts';
 
 export function openEncoder(context: ReplyContext): StreamEncoder {
   const state: State = {
@@ -234,19 +235,17 @@ const inputEvents = (block: hub.JsonObject): BlockEvents => ({
   deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(maybeObject(block.input)) }],
 });
 
-const BLOCK_EVENTS: ReadonlyMap<string, (block: hub.JsonObject) => BlockEvents> = new Map(
-  Object.entries<(block: hub.JsonObject) => BlockEvents>({
-    text: (block) => ({ head: reply.textHead(), deltas: [{ type: 'text_delta', text: block.text }] }),
-    thinking: (block) => ({
-      head: { type: 'thinking', thinking: '', signature: '' },
-      deltas: [
-        ...(block.thinking === '' ? [] : [{ type: 'thinking_delta', thinking: block.thinking }]),
-        { type: 'signature_delta', signature: block.signature },
-      ],
-    }),
-    tool_use: inputEvents,
-    server_tool_use: inputEvents,
-    // Some clients read only the start event, others only the delta; both get the full block.
-    compaction: (block) => ({ head: block, deltas: [{ ...block, type: 'compaction_delta' }] }),
+const BLOCK_EVENTS = tableOf<(block: hub.JsonObject) => BlockEvents>({
+  text: (block) => ({ head: reply.textHead(), deltas: [{ type: 'text_delta', text: block.text }] }),
+  thinking: (block) => ({
+    head: { type: 'thinking', thinking: '', signature: '' },
+    deltas: [
+      ...(block.thinking === '' ? [] : [{ type: 'thinking_delta', thinking: block.thinking }]),
+      { type: 'signature_delta', signature: block.signature },
+    ],
   }),
-);
+  tool_use: inputEvents,
+  server_tool_use: inputEvents,
+  // Some clients read only the start event, others only the delta; both get the full block.
+  compaction: (block) => ({ head: block, deltas: [{ ...block, type: 'compaction_delta' }] }),
+});

@@ -1,6 +1,6 @@
 /** Streaming of message parts and reasoning summaries: a part opens before its first delta and closes before the next part. */
 import type { HubAnnotation, JsonObject } from '../../hub/types.ts';
-import { encodePart, encodeSummary, type ItemBuilder } from '../output-items.ts';
+import { encodeSummary, encodeText, type ItemBuilder } from '../output-items.ts';
 import { buildDeltaFrame, type DeltaFrame, emit, emitDelta, emitItemAdded, type Writer } from './event-writer.ts';
 
 /** An item that grows by parts. `outputIndex` is -1 and `id` is empty until its `added` event. */
@@ -49,10 +49,10 @@ export function emitPartDelta(writer: Writer, item: GrowingItem, kind: PartKind,
   if (!part || part.hubIndex !== hubIndex || part.kind !== kind) {
     closePart(writer, item);
     const keys = { ...item.keys, [events.index]: item.partCount };
-    const frame = buildDeltaFrame(events.delta, keys, events.extra);
+    const frame = buildDeltaFrame(`response.${events.type}.delta`, keys, events.extra);
     part = { kind, hubIndex, wireIndex: item.partCount++, text: '', annotations: [], frame };
     item.openPart = part;
-    emit(writer, events.added, { ...keys, part: events.empty });
+    emit(writer, `response.${events.part}.added`, { ...keys, part: events.wire('', []) });
   }
   part.text += text;
   emitDelta(writer, part.frame, text);
@@ -64,55 +64,34 @@ export function closePart(writer: Writer, item: GrowingItem): void {
   item.openPart = undefined;
   const events = PART_EVENTS[part.kind];
   const keys = { ...item.keys, [events.index]: part.wireIndex };
-  emit(writer, events.done, { ...keys, [events.field]: part.text, ...events.extra });
-  emit(writer, events.closed, { ...keys, part: events.finished(part) });
+  emit(writer, `response.${events.type}.done`, { ...keys, [events.field]: part.text, ...events.extra });
+  emit(writer, `response.${events.part}.done`, { ...keys, part: events.wire(part.text, part.annotations) });
 }
 
-/** Event types and members of one kind of part. */
+/** Events and members of one kind of part. */
 interface PartEvents {
-  readonly added: string;
-  readonly delta: string;
-  readonly done: string;
-  readonly closed: string;
+  /** What the events that open and close the part are called by, and those of its text. */
+  readonly part: 'content_part' | 'reasoning_summary_part';
+  readonly type: 'output_text' | 'refusal' | 'reasoning_summary_text';
   readonly index: 'content_index' | 'summary_index';
   /** Member of the `done` event that holds the text. */
   readonly field: 'text' | 'refusal';
-  readonly empty: JsonObject;
   /** Typed SDKs require the list of log probabilities, even if empty. */
   readonly extra?: JsonObject;
-  finished(part: Part): JsonObject | undefined;
+  wire(text: string, annotations: readonly HubAnnotation[]): JsonObject | undefined;
 }
 
 const PART_EVENTS: Readonly<Record<PartKind, PartEvents>> = {
   text: {
-    added: 'response.content_part.added',
-    delta: 'response.output_text.delta',
-    done: 'response.output_text.done',
-    closed: 'response.content_part.done',
-    index: 'content_index',
-    field: 'text',
-    empty: { type: 'output_text', text: '', annotations: [], logprobs: [] },
-    extra: { logprobs: [] },
-    finished: ({ text, annotations }) => encodePart({ kind: 'text', text, annotations }),
+    ...{ part: 'content_part', type: 'output_text', index: 'content_index', field: 'text', extra: { logprobs: [] } },
+    wire: (text, annotations) => encodeText({ kind: 'text', text, annotations }),
   },
   refusal: {
-    added: 'response.content_part.added',
-    delta: 'response.refusal.delta',
-    done: 'response.refusal.done',
-    closed: 'response.content_part.done',
-    index: 'content_index',
-    field: 'refusal',
-    empty: { type: 'refusal', refusal: '' },
-    finished: ({ text }) => encodePart({ kind: 'refusal', text }),
+    ...{ part: 'content_part', type: 'refusal', index: 'content_index', field: 'refusal' },
+    wire: (refusal) => ({ type: 'refusal', refusal }),
   },
   think: {
-    added: 'response.reasoning_summary_part.added',
-    delta: 'response.reasoning_summary_text.delta',
-    done: 'response.reasoning_summary_text.done',
-    closed: 'response.reasoning_summary_part.done',
-    index: 'summary_index',
-    field: 'text',
-    empty: { type: 'summary_text', text: '' },
-    finished: ({ text }) => encodeSummary(text),
+    ...{ part: 'reasoning_summary_part', type: 'reasoning_summary_text', index: 'summary_index', field: 'text' },
+    wire: encodeSummary,
   },
 };

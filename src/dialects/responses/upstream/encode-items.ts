@@ -2,6 +2,7 @@
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import type * as hub from '../../hub/types.ts';
 import { isReadable } from '../../opaque/envelope.ts';
+import { splitSummary } from '../../opaque/summary-parts.ts';
 import { COMPUTER } from '../../tools/computer-actions.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
@@ -10,7 +11,7 @@ import { callIdFor } from '../../wire/ids.ts';
 import { compact, isObject, parseArgs } from '../../wire/read.ts';
 import { encodeFormat } from '../encode-settings.ts';
 import { encodeTools, type ToolContext, wireName } from '../encode-tools.ts';
-import { encodeComputerCall, encodeSummary } from '../output-items.ts';
+import { encodeComputerCall, encodeSummary, TYPED_CALLS } from '../output-items.ts';
 import { type BreakpointList, encodeInputParts, encodeOutputParts } from './encode-content.ts';
 
 export interface EncodeContext extends ToolContext {
@@ -106,24 +107,14 @@ function inferPhase(index: number, { request: { items } }: EncodeContext): 'comm
 function encodeReasoningItem(item: hub.HubReasoningItem, context: EncodeContext): hub.JsonObject | undefined {
   const { opaque } = item;
   if (opaque?.kind !== 'reasoning' || !isReadable(opaque, 'responses', context.target.account)) return undefined;
-  const summary = splitSummary(item.summary, opaque.lengths).map(encodeSummary);
-  return compact({ type: 'reasoning', id: opaque.id, summary, encrypted_content: opaque.data });
-}
-
-const SEPARATOR = '\n\n';
-
-/** Splits a summary that was joined for a client into its parts. A summary of another length was edited and stays joined. */
-function splitSummary(summary: readonly string[], lengths: readonly number[] | undefined): string[] {
-  const texts = summary.filter((text) => text !== '');
-  const [joined = ''] = texts;
-  if (texts.length !== 1 || !lengths || lengths.length < 2) return texts;
-  const total = lengths.reduce((sum, length) => sum + length, SEPARATOR.length * (lengths.length - 1));
-  if (total !== joined.length) return texts;
-  let from = 0;
-  return lengths.map((length) => {
-    const part = joined.slice(from, from + length);
-    from += length + SEPARATOR.length;
-    return part;
+  const texts = item.summary.filter((text) => text !== '');
+  const [joined] = texts;
+  const parts = joined !== undefined && texts.length === 1 ? splitSummary(joined, opaque.lengths) : texts;
+  return compact({
+    type: 'reasoning',
+    id: opaque.id,
+    summary: parts.map(encodeSummary),
+    encrypted_content: opaque.data,
   });
 }
 
@@ -135,12 +126,6 @@ function encodeCompaction(item: hub.HubItem & { kind: 'compaction' }, context: E
   return rejectCompaction();
 }
 
-const TYPED_CALLS: Readonly<Record<string, { readonly type: string; readonly field: string }>> = {
-  shell: { type: 'shell_call', field: 'action' },
-  local_shell: { type: 'local_shell_call', field: 'action' },
-  apply_patch: { type: 'apply_patch_call', field: 'operation' },
-};
-
 function encodeCall(item: hub.HubToolCall, context: EncodeContext): hub.JsonObject {
   const call_id = callIdFor('responses', item.callId);
   if (item.form === 'builtin' && item.name === COMPUTER) {
@@ -148,7 +133,8 @@ function encodeCall(item: hub.HubToolCall, context: EncodeContext): hub.JsonObje
     const { id: _, ...call } = encodeComputerCall(item, '', 'completed');
     return { ...call, call_id };
   }
-  const typed = item.form === 'builtin' && context.request.dialect === 'responses' ? TYPED_CALLS[item.name] : undefined;
+  const typed =
+    item.form === 'builtin' && context.request.dialect === 'responses' ? TYPED_CALLS.get(item.name) : undefined;
   const custom = item.form === 'custom' && context.target.capabilities.customTools;
   const type = typed?.type ?? (custom ? 'custom_tool_call' : 'function_call');
   context.resultTypes.set(item.callId, `${type}_output`);
