@@ -116,9 +116,18 @@ function openThinking(first: JsonObject, state: BlockState, out: HubEvent[]): Op
 
 function openRedacted(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const skeleton: HubItem = { kind: 'reasoning', summary: [], redacted: true };
-  const item = (): HubItem => ({ ...skeleton, opaque: opaqueOf('redacted', maybeString(block.data) ?? '', state) });
-  const index = beginItem(skeleton, item, state, out);
-  return { append: () => undefined, close: (sink) => endItem(index, item(), state, sink) };
+  return holdItem(
+    skeleton,
+    { ...skeleton, opaque: opaqueOf('redacted', maybeString(block.data) ?? '', state) },
+    state,
+    out,
+  );
+}
+
+/** An item that is known when its block opens, and ends with it. */
+function holdItem(skeleton: HubItem, item: HubItem, state: BlockState, out: HubEvent[]): OpenBlock {
+  const index = beginItem(skeleton, () => item, state, out);
+  return { append: () => undefined, close: (sink) => endItem(index, item, state, sink) };
 }
 
 function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, lengths?: readonly number[]): Opaque {
@@ -201,9 +210,8 @@ function completeServerCall(block: JsonObject, state: BlockState, out: HubEvent[
 
 function openListing(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const { raw: _, found: _found, ...call } = decodeListing(block);
-  const item = (): HubItem => withCarrier(decodeListing(block), state.context.account);
-  const index = beginItem({ ...call, status: 'in_progress' }, item, state, out);
-  return { append: () => undefined, close: (sink) => endItem(index, item(), state, sink) };
+  const item = withCarrier(decodeListing(block), state.context.account);
+  return holdItem({ ...call, status: 'in_progress' }, item, state, out);
 }
 
 function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
@@ -230,6 +238,5 @@ function openCompaction(first: JsonObject, state: BlockState, out: HubEvent[]): 
 
 function openOther(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const item: HubItem = { kind: 'opaque', issuer: 'messages', raw: block };
-  const index = beginItem(item, () => item, state, out);
-  return { append: () => undefined, close: (sink) => endItem(index, item, state, sink) };
+  return holdItem(item, item, state, out);
 }

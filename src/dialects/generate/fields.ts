@@ -1,5 +1,10 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { words } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
+
+/** Members of `generationConfig` with the name of the hub. */
+const settings = (fields: string): Partial<FieldNames> =>
+  Object.fromEntries(words(fields).map((field) => [field, `generationConfig.${field}`]));
 
 export const fieldNames: FieldNames = {
   ...COMMON_NAMES,
@@ -7,17 +12,10 @@ export const fieldNames: FieldNames = {
   thoughts: 'contents.thought',
   toolChoice: 'toolConfig',
   imageHistory: 'contents.parts.inlineData',
-  temperature: 'generationConfig.temperature',
-  topP: 'generationConfig.topP',
-  topK: 'generationConfig.topK',
-  seed: 'generationConfig.seed',
-  presencePenalty: 'generationConfig.presencePenalty',
-  frequencyPenalty: 'generationConfig.frequencyPenalty',
-  logitBias: 'generationConfig.logitBias',
+  ...settings('temperature topP topK seed presencePenalty frequencyPenalty logitBias verbosity'),
   n: 'generationConfig.candidateCount',
   logprobs: 'generationConfig.responseLogprobs',
   stop: 'generationConfig.stopSequences',
-  verbosity: 'generationConfig.verbosity',
   audioOutput: 'generationConfig.responseModalities',
   imageOutput: 'generationConfig.responseModalities',
   imageOnlyOutput: 'generationConfig.responseModalities',

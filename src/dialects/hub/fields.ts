@@ -1,5 +1,6 @@
 /** The closed list of optional request fields. Each upstream dialect has a support row for each, so that none is dropped undeclared. */
 import { fail } from '../../core/index.ts';
+import { type Words, words } from '../../rules/index.ts';
 import type { HubItem, HubPart, HubRequest } from './types.ts';
 
 /** Whether a request uses the field. The order is that of `x-gateway-dropped`. */
@@ -56,42 +57,35 @@ export type RequestSection = (typeof REQUEST_SECTIONS)[number];
 
 export type FieldNames = Readonly<Record<HubField | RequestSection, string>>;
 
-/** The names that most dialects use. A dialect without a field keeps its name here, which completes the table. */
+const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
+/** The names that most dialects use: many are those of the hub. A dialect without a field keeps its name here, which completes the table. */
 export const COMMON_NAMES = {
-  tools: 'tools',
+  ...namesOf(
+    'tools toolChoice temperature topP topK seed presencePenalty frequencyPenalty logitBias n logprobs stop verbosity',
+    'citations maxToolCalls serviceTier metadata',
+  ),
   searchTool: 'tools',
-  toolChoice: 'tool_choice',
   hostedTools: 'tools',
   imageTool: 'tools',
-  temperature: 'temperature',
-  topP: 'top_p',
-  topK: 'top_k',
-  seed: 'seed',
-  presencePenalty: 'presence_penalty',
-  frequencyPenalty: 'frequency_penalty',
-  logitBias: 'logit_bias',
-  n: 'n',
-  logprobs: 'logprobs',
-  stop: 'stop',
-  verbosity: 'verbosity',
   audioOutput: 'modalities',
   imageOutput: 'modalities',
   imageOnlyOutput: 'modalities',
   imageSettings: 'image_config',
   reasoningStyle: 'reasoning.summary',
-  citations: 'citations',
   imageDetail: 'detail',
   strictTools: 'tools.strict',
-  maxToolCalls: 'max_tool_calls',
   compaction: 'context_management',
   parallelTools: 'parallel_tool_calls',
   allowedTools: 'tool_choice',
   cacheKey: 'prompt_cache_key',
   cacheBreakpoints: 'prompt_cache_breakpoint',
-  serviceTier: 'service_tier',
   userId: 'safety_identifier',
-  metadata: 'metadata',
 } as const satisfies Partial<FieldNames>;
+
+function namesOf<const S extends string>(...fields: S[]): Readonly<Record<Words<S>, string>> {
+  return Object.fromEntries(words(...fields).map((field) => [field, snake(field)])) as Record<Words<S>, string>;
+}
 
 export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
 export type SupportTable = Readonly<Record<HubField, Support>>;

@@ -1,8 +1,9 @@
 /** Request encoder for generateContent upstreams. Model and method are in the path, not in the body. */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { encodeSampling, maxOutputFor } from '../../encoding/limits.ts';
 import { effectiveRequest } from '../../hub/effective-request.ts';
 import type { HubField } from '../../hub/fields.ts';
-import type { HubFormat, HubItem, HubRequest, HubSampling, JsonObject } from '../../hub/types.ts';
+import type { HubFormat, HubItem, HubRequest, JsonObject } from '../../hub/types.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { namedSchema } from '../../tools/schemas.ts';
 import { compact } from '../../wire/read.ts';
@@ -23,11 +24,11 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
   const images = encodeImages(request, target);
   const format = encodeFormat(request.output.format, hasFunctions && !target.capabilities.functionsWithSchema, target);
   const stops = request.sampling.stop ?? [];
-  const sampling = target.capabilities.sampling === 'full' ? samplingOf(request.sampling) : {};
+  const dropped: HubField[] = [];
   const generationConfig = compact({
-    ...sampling,
+    ...encodeSampling(request, target, SAMPLING, dropped),
     seed: request.sampling.seed,
-    maxOutputTokens: maxOutput(request, target),
+    maxOutputTokens: maxOutputFor(request, target),
     stopSequences: stops.length > 0 ? stops.slice(0, MAX_STOP_SEQUENCES) : undefined,
     ...format.config,
     ...images.config,
@@ -44,7 +45,7 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
     serviceTier: serviceTier === 'auto' ? undefined : serviceTier,
     continuationToken: request.continuationToken,
   });
-  const dropped = [...fieldsDroppedFor(request, target), ...images.droppedFields];
+  dropped.push(...droppedReasoning(request, target), ...images.droppedFields);
   if (request.items.some(lacksImage)) dropped.push('imageHistory');
   return {
     body,
@@ -61,18 +62,10 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
 const lacksImage = (item: HubItem): boolean =>
   item.kind === 'server_call' && item.tool === 'image_gen' && item.image === undefined;
 
-const samplingOf = (sampling: HubSampling) => ({
-  temperature: sampling.temperature,
-  topP: sampling.topP,
-  topK: sampling.topK,
-  presencePenalty: sampling.presence,
-  frequencyPenalty: sampling.frequency,
-});
-
-function maxOutput(request: HubRequest, target: UpstreamTarget): number | undefined {
-  const requested = request.limits.maxOutput;
-  return requested === undefined ? undefined : Math.min(requested, target.maxOutput ?? target.capabilities.maxOutput);
-}
+const SAMPLING = {
+  ...{ temperature: 'temperature', topP: 'topP', topK: 'topK' },
+  ...{ presence: 'presencePenalty', frequency: 'frequencyPenalty' },
+} as const;
 
 function systemTexts(request: HubRequest, instruction: string | undefined): string[] {
   const own = request.system.map((part) => part.text);
@@ -105,23 +98,13 @@ function encodeFormat(format: HubFormat, asInstruction: boolean, target: Upstrea
   return { config: { responseMimeType: 'application/json', ...schema } };
 }
 
-/** Returns requested fields that the dialect has but this model does not support. */
-function fieldsDroppedFor({ sampling, reasoning, dialect }: HubRequest, target: UpstreamTarget): HubField[] {
-  const dropped: HubField[] = [];
-  if (target.capabilities.sampling === 'none') {
-    if (sampling.temperature !== undefined) dropped.push('temperature');
-    if (sampling.topP !== undefined) dropped.push('topP');
-    if (sampling.topK !== undefined) dropped.push('topK');
-    if (sampling.presence !== undefined) dropped.push('presencePenalty');
-    if (sampling.frequency !== undefined) dropped.push('frequencyPenalty');
-  }
-  const { capabilities } = target;
+/** What is asked of the model's reasoning that it does not have. */
+function droppedReasoning({ reasoning, dialect }: HubRequest, { capabilities }: UpstreamTarget): HubField[] {
   const asksForReasoning = reasoning.mode !== undefined || reasoning.effort !== undefined;
   // Chat clients receive summaries where there are any; only a responses client asks for them.
   const asksForSummary = dialect === 'responses' && reasoning.show === 'summary' && reasoning.mode !== 'off';
   const lacksReasoning =
     (asksForReasoning && capabilities.thinkingConfig === 'none') || lacksBudget(reasoning, capabilities);
-  if (lacksReasoning) dropped.push('reasoning');
-  else if (asksForSummary && !showsThoughts(reasoning, capabilities)) dropped.push('reasoningStyle');
-  return dropped;
+  if (lacksReasoning) return ['reasoning'];
+  return asksForSummary && !showsThoughts(reasoning, capabilities) ? ['reasoningStyle'] : [];
 }

@@ -1,7 +1,8 @@
 /** Encoder of requests: asks for encrypted reasoning and stores nothing upstream. The same conversation gives the same bytes. */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
+import { encodeSampling, maxOutputFor } from '../../encoding/limits.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
-import type { HubField } from '../../hub/fields.ts';
+import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubMeta, HubRequest, JsonObject } from '../../hub/types.ts';
 import { mapToolNames } from '../../tools/names.ts';
 import { cacheKeyFor, userTag } from '../../wire/ids.ts';
@@ -21,6 +22,7 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
   if (target.capabilities.explicitCache) setBreakpoints(context.breakpoints);
   const images = encodeImages(context);
   const tools = [...encodeTools(request.tools, context), ...images.tools];
+  const dropped: (HubField | RequestSection)[] = [];
   const body = compact({
     model: target.model,
     instructions: system.instructions,
@@ -29,7 +31,8 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
     tool_choice: images.choice ?? encodeToolChoice(tools, context),
     parallel_tool_calls: tools.length > 0 ? request.parallelTools : undefined,
     ...limitsOf(request, context),
-    ...samplingOf(request, target),
+    // Reasoning models return 400 for any sampling field.
+    ...encodeSampling(request, target, { temperature: 'temperature', topP: 'top_p' }, dropped),
     reasoning: encodeReasoning(request.reasoning, target.capabilities),
     text: textOf(request),
     ...metaOf(request.meta),
@@ -42,7 +45,7 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
   return {
     body,
     headers: {},
-    droppedFields: [...droppedFieldsOf(request, context), ...images.droppedFields],
+    droppedFields: [...dropped, ...droppedFieldsOf(request, context), ...images.droppedFields],
     ...(images.droppedToolOptions.length > 0 && { droppedToolOptions: images.droppedToolOptions }),
     droppedSearchOptions: droppedSearchOptions(offeredTools(request), context),
     names: new Map([...names.originals].filter(([, tool]) => tool.namespace === undefined)),
@@ -66,23 +69,17 @@ const MIN_OUTPUT_TOKENS = 16;
 
 function limitsOf(request: HubRequest, context: EncodeContext): JsonObject {
   const { limits } = request;
-  const { target } = context;
   const calls = [limits.maxToolCalls, searchLimit(offeredTools(request), context)].filter(
     (limit) => limit !== undefined,
   );
-  const max = target.maxOutput ?? target.capabilities.maxOutput;
-  const requested = limits.prewarm ? undefined : limits.maxOutput;
+  const requested = limits.prewarm ? undefined : maxOutputFor(request, context.target);
   return compact({
-    max_output_tokens: requested === undefined ? undefined : Math.max(MIN_OUTPUT_TOKENS, Math.min(requested, max)),
+    max_output_tokens: requested === undefined ? undefined : Math.max(MIN_OUTPUT_TOKENS, requested),
     max_tool_calls: calls.length > 0 ? Math.min(...calls) : undefined,
     context_management:
       limits.compactAt === undefined ? undefined : [{ type: 'compaction', compact_threshold: limits.compactAt }],
   });
 }
-
-/** Reasoning models return 400 for any sampling field. */
-const samplingOf = ({ sampling }: HubRequest, { capabilities }: UpstreamTarget): JsonObject =>
-  capabilities.sampling === 'full' ? compact({ temperature: sampling.temperature, top_p: sampling.topP }) : {};
 
 function textOf({ output }: HubRequest): JsonObject | undefined {
   const format = output.format.kind === 'text' ? undefined : encodeFormat(output.format);
@@ -115,13 +112,11 @@ const hasOtherBreakpoints = (request: HubRequest): boolean =>
 
 /** Fields that this model does not support, beyond `support`. */
 function droppedFieldsOf(request: HubRequest, context: EncodeContext): HubField[] {
-  const { sampling, reasoning, system } = request;
+  const { reasoning, system } = request;
   const { capabilities } = context.target;
   const wantsReasoning = reasoning.mode !== 'off' && (reasoning.mode !== undefined || reasoning.effort !== undefined);
   const hasBreakpoints = context.breakpoints.length > 0 || system.some((part) => part.cache);
   const dropped: Partial<Record<HubField, boolean>> = {
-    temperature: capabilities.sampling === 'none' && sampling.temperature !== undefined,
-    topP: capabilities.sampling === 'none' && sampling.topP !== undefined,
     reasoning: wantsReasoning && capabilities.efforts.length === 0,
     cacheBreakpoints: hasOtherBreakpoints(request) || (hasBreakpoints && !capabilities.explicitCache),
   };
