@@ -3,7 +3,7 @@
  * `eu.amazon.nova-pro-v1:0`. A row states what differs from `OTHERS`; the first match wins. Models of Anthropic have the flags of their
  * family in `model-families.ts` as well. An ARN names no model: then `capabilities` of the model say what it takes.
  */
-import type { CapabilityOverrides } from './capabilities.ts';
+import { type CapabilityOverrides, flagsIn } from './capabilities.ts';
 
 /** The API itself: media are bytes, and instructions come first. */
 const CONVERSE: CapabilityOverrides = { urlMedia: false, midSystem: false, schemaFormat: 'none' };
@@ -20,45 +20,25 @@ const OTHERS: CapabilityOverrides = {
 };
 
 const CLAUDE: CapabilityOverrides = { ...CONVERSE, toolChoices: ['required', 'named'], converseFamily: 'anthropic' };
-const NOVA: CapabilityOverrides = {
-  ...OTHERS,
-  explicitCache: true,
-  toolChoices: ['required', 'named'],
-  converseFamily: 'nova',
-};
+const and = (base: CapabilityOverrides, flags: string): CapabilityOverrides => ({ ...base, ...flagsIn(flags) });
+const NOVA: CapabilityOverrides = and(OTHERS, 'explicitCache toolChoices=required,named converseFamily=nova');
 const SCHEMAS: CapabilityOverrides = { ...OTHERS, schemaFormat: 'json_schema' };
 
-interface ConverseModel {
-  readonly name: RegExp;
-  readonly flags: CapabilityOverrides;
-}
-
-const MODELS: readonly ConverseModel[] = [
-  { name: /\bclaude-(?:sonnet|opus|haiku)-4[.-][56]/, flags: { ...CLAUDE, schemaFormat: 'json_schema' } },
-  { name: /\bclaude-/, flags: CLAUDE },
-  {
-    name: /\bamazon\.nova-2/,
-    flags: { ...NOVA, efforts: ['low', 'medium', 'high'], thinkingField: 'reasoningConfig', maxOutput: 64_000 },
-  },
-  { name: /\bamazon\.nova-/, flags: { ...NOVA, maxOutput: 10_000 } },
-  { name: /\bopenai\.gpt-oss/, flags: { ...OTHERS, efforts: ['low', 'medium', 'high'] } },
-  { name: /\bqwen\.qwen3/, flags: { ...SCHEMAS, efforts: ['low', 'high'], thinkingField: 'reasoning_config' } },
-  { name: /\bdeepseek\.r1/, flags: { ...OTHERS, reasoningHistory: 'reasoning_content', maxOutput: 32_768 } },
-  { name: /\bmistral\.(?:magistral-small|ministral-3|mistral-large-3|voxtral)/, flags: SCHEMAS },
-  { name: /\b(?:minimax\.minimax-m2|nvidia\.nemotron-nano|google\.gemma-3-(?:12|27)b)/, flags: SCHEMAS },
-  { name: /\b(?:zai|moonshot|moonshotai)\./, flags: { ...SCHEMAS, toolChoices: ['required', 'named'] } },
-  { name: /\bmeta\.llama3/, flags: { ...OTHERS, maxOutput: 8_192 } },
+const MODELS: readonly (readonly [name: RegExp, flags: CapabilityOverrides])[] = [
+  [/\bclaude-(?:sonnet|opus|haiku)-4[.-][56]/, and(CLAUDE, 'schemaFormat=json_schema')],
+  [/\bclaude-/, CLAUDE],
+  [/\bamazon\.nova-2/, and(NOVA, 'efforts=low,medium,high thinkingField=reasoningConfig maxOutput=64000')],
+  [/\bamazon\.nova-/, and(NOVA, 'maxOutput=10000')],
+  [/\bopenai\.gpt-oss/, and(OTHERS, 'efforts=low,medium,high')],
+  [/\bqwen\.qwen3/, and(SCHEMAS, 'efforts=low,high thinkingField=reasoning_config')],
+  [/\bdeepseek\.r1/, and(OTHERS, 'reasoningHistory=reasoning_content maxOutput=32768')],
+  [/\bmistral\.(?:magistral-small|ministral-3|mistral-large-3|voxtral)/, SCHEMAS],
+  [/\b(?:minimax\.minimax-m2|nvidia\.nemotron-nano|google\.gemma-3-(?:12|27)b)/, SCHEMAS],
+  [/\b(?:zai|moonshot|moonshotai)\./, and(SCHEMAS, 'toolChoices=required,named')],
+  [/\bmeta\.llama3/, and(OTHERS, 'maxOutput=8192')],
   // The simulated models.
-  {
-    name: /^demo-/,
-    flags: {
-      ...CONVERSE,
-      toolChoices: ['required', 'named'],
-      converseFamily: 'anthropic',
-      schemaFormat: 'json_schema',
-    },
-  },
+  [/^demo-/, and(CLAUDE, 'schemaFormat=json_schema')],
 ];
 
 export const converseFlags = (model: string): CapabilityOverrides =>
-  MODELS.find(({ name }) => name.test(model))?.flags ?? OTHERS;
+  MODELS.find(([name]) => name.test(model))?.[1] ?? OTHERS;

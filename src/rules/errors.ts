@@ -1,7 +1,7 @@
 /** The error catalogue of both documents (G 7, V 7). A code never changes its meaning: docs/adr/0005-stable-codes.md. docs/errors.md is printed from here. */
 import type { ErrorFormat } from './endpoints.ts';
 import type { VideoVariant } from './groups.ts';
-import { rowsIn, words } from './notation.ts';
+import { pairsIn, rowsIn } from './notation.ts';
 
 export interface ErrorRow {
   /** The first is the usual one; a second exists only where the document names two. */
@@ -125,9 +125,6 @@ export type ErrorCode = keyof typeof ERRORS;
 export const errorRow = (code: ErrorCode): ErrorRow => ERRORS[code];
 export const usualStatus = ({ status }: ErrorRow): number => (typeof status === 'number' ? status : status[0]);
 
-/** `status:word` pairs. */
-const typesIn = (...lines: readonly string[]): Readonly<Record<number, string>> =>
-  Object.fromEntries(words(...lines).map((pair) => pair.split(':')));
 const TYPES = [
   '400:invalid_request_error 401:authentication_error 402:billing_error 403:permission_error 404:not_found_error',
   '409:conflict_error 429:rate_limit_error',
@@ -135,19 +132,25 @@ const TYPES = [
 
 /** The word each dialect puts in `error.type` (or `status`) for an HTTP status; a missing one falls back to the 4xx/5xx default. */
 export const ERROR_TYPES: Readonly<Record<ErrorFormat, Readonly<Record<number, string>>>> = {
-  messages: typesIn(...TYPES, '413:request_too_large 500:api_error 504:timeout_error 529:overloaded_error'),
-  openai: typesIn(
+  messages: pairsIn(...TYPES, '413:request_too_large 500:api_error 504:timeout_error 529:overloaded_error'),
+  openai: pairsIn(
     '400:invalid_request_error 403:permission_error 429:rate_limit_error 500:server_error 503:service_unavailable_error',
   ),
-  generate: typesIn(
+  generate: pairsIn(
     '400:INVALID_ARGUMENT 401:UNAUTHENTICATED 402:RESOURCE_EXHAUSTED 403:PERMISSION_DENIED 404:NOT_FOUND 409:ABORTED',
     '429:RESOURCE_EXHAUSTED 499:CANCELLED 500:INTERNAL 501:UNIMPLEMENTED 502:UNAVAILABLE 503:UNAVAILABLE',
     '504:DEADLINE_EXCEEDED',
   ),
-  video: typesIn(...TYPES, '410:gone_error 500:server_error'),
+  video: pairsIn(...TYPES, '410:gone_error 500:server_error'),
 };
 
 export function errorType(envelope: ErrorFormat, status: number): string {
   const types = ERROR_TYPES[envelope];
   return types[status] ?? types[status < 500 ? 400 : 500] ?? 'error';
 }
+
+/** The status of an error of the messages dialect whose wire has only a type, as in a stream. */
+export const statusOfMessagesError = (type: string): number | undefined => {
+  const known = Object.entries(ERROR_TYPES.messages).find(([, word]) => word === type);
+  return known && Number(known[0]);
+};

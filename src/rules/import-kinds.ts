@@ -1,6 +1,6 @@
 /** What other gateways call the services of their accounts, and the account each becomes (`src/program/import`); what has no row is reported as lost. */
 import type { Feature, Style } from './groups.ts';
-import { rowsIn, words } from './notation.ts';
+import { pairsIn, rowsIn, words } from './notation.ts';
 
 interface ImportedKindRow {
   readonly style: Style;
@@ -67,8 +67,7 @@ nvidia: responses | https://integrate.api.nvidia.com | /v1 | chat embeddings | -
 export type ImportedKind = keyof typeof IMPORTED_KINDS;
 
 /** `theirs:ours`, by the number of a channel type or the name of a provider. */
-const kindsIn = (...lines: readonly string[]): Readonly<Record<string, ImportedKind>> =>
-  Object.fromEntries(words(...lines).map((pair) => pair.split(':'))) as Record<string, ImportedKind>;
+const kindsIn = (...lines: readonly string[]) => pairsIn(...lines) as Readonly<Record<string, ImportedKind>>;
 
 /** Numbers that new-api and one-api share. */
 const CHANNELS =
@@ -98,12 +97,10 @@ export const KINDS_BY_SOURCE: Readonly<Record<ForeignGateway, Readonly<Record<st
 };
 
 /** Names in new-api of the channel types that are left, by their number there. */
-const LEFT_CHANNELS: Readonly<Record<string, string>> = Object.fromEntries(
-  words(
-    '2:Midjourney 5:MidjourneyPlus 9:AILS 11:PaLM 15:Baidu 16:Zhipu 18:Xunfei 19:360 21:AIProxyLibrary 22:FastGPT 23:Tencent',
-    '36:Suno 37:Dify 38:Jina 39:Cloudflare 44:MokaAI 49:Coze 50:Kling 51:Jimeng 52:Vidu 53:Submodel 54:DoubaoVideo 55:Sora',
-    '56:Replicate 57:Codex 58:AdvancedCustom',
-  ).map((pair) => pair.split(':')),
+const LEFT_CHANNELS = pairsIn(
+  '2:Midjourney 5:MidjourneyPlus 9:AILS 11:PaLM 15:Baidu 16:Zhipu 18:Xunfei 19:360 21:AIProxyLibrary 22:FastGPT 23:Tencent',
+  '36:Suno 37:Dify 38:Jina 39:Cloudflare 44:MokaAI 49:Coze 50:Kling 51:Jimeng 52:Vidu 53:Submodel 54:DoubaoVideo 55:Sora',
+  '56:Replicate 57:Codex 58:AdvancedCustom',
 );
 
 /** The number of a channel type, and its name where it has one. */

@@ -36,7 +36,7 @@ export * from './members/index.ts';
 export * from './metrics.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
-export { byName, linesOf, type NamesIn, rowsIn, type Words, withCode, words } from './notation.ts';
+export { byName, linesOf, type NamesIn, pairsIn, rowsIn, type Words, withCode, words } from './notation.ts';
 export * from './operation-errors.ts';
 export * from './provider-errors.ts';
 export * from './response-headers.ts';

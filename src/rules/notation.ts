@@ -4,6 +4,10 @@ export type Words<S extends string, W = never> = S extends `${infer A} ${infer B
 export const words = <const S extends string>(...lines: readonly S[]): readonly Words<S>[] =>
   lines.flatMap((line) => line.split(' ')) as Words<S>[];
 
+/** Words of the form `name:value`. */
+export const pairsIn = (...lines: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(words(...lines).map((pair) => pair.split(':')));
+
 /** The value for each name, by the names of every value with spaces between. */
 export const byName = <V extends string>(names: { readonly [K in V]?: string }): ReadonlyMap<string, V> => {
   const rows = Object.entries(names) as [V, string][];

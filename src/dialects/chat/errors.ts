@@ -1,6 +1,14 @@
 /** Errors of the chat dialect. Only request errors keep the upstream's message: others may name organisations, keys and hosts. */
 import { fail, valueOfJson } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow, usualStatus } from '../../rules/index.ts';
+import {
+  byName,
+  type ErrorCode,
+  errorRow,
+  errorType,
+  faultRow,
+  providerErrorRow,
+  usualStatus,
+} from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
@@ -102,18 +110,15 @@ function detailText(detail: unknown): string | undefined {
 }
 const MAX_DETAILS = 16;
 
-const STATUS_OF: ReadonlyMap<string, number> = new Map([
-  ['invalid_request_error', 400],
-  ['authentication_error', 401],
-  ['permission_error', 403],
-  ['not_found_error', 404],
-  ['rate_limit_error', 429],
-  ['rate_limit_exceeded', 429],
-  ['insufficient_quota', 429],
-  ['service_unavailable_error', 503],
-  ['overloaded_error', 503],
-]);
-const impliedStatus = (body: ErrorBody): number => STATUS_OF.get(body.type) ?? STATUS_OF.get(body.code) ?? 500;
+const STATUS_OF = byName({
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  429: 'rate_limit_error rate_limit_exceeded insufficient_quota',
+  503: 'service_unavailable_error overloaded_error',
+});
+const impliedStatus = (body: ErrorBody): number => Number(STATUS_OF.get(body.type) ?? STATUS_OF.get(body.code) ?? 500);
 
 const WAIT = /try again in (\d+(?:\.\d+)?)(ms|s)/;
 function waitFromMessage(message: string): number | undefined {

@@ -1,6 +1,6 @@
 /** Encoder of hub parts as content blocks. Rejects parts that the provider does not support; drops empty text. */
 import { reject, rejectFile } from '../errors/rejection.ts';
-import { type ByKind, byKind } from '../hub/by-kind.ts';
+import { type ByKind, forKind } from '../hub/by-kind.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../hub/types.ts';
 import { decodeText, mimeOf } from '../wire/media.ts';
 import { compact } from '../wire/read.ts';
@@ -15,7 +15,7 @@ type PartRole = 'user' | 'assistant';
 export type PartBlocks = ByKind<HubPart, void, Block | undefined>;
 
 export function encodeParts(parts: readonly HubPart[], role: PartRole, forms: PartBlocks = USER_BLOCKS): Block[] {
-  const encode = role === 'assistant' ? assistantBlock : byKind<HubPart, void, Block | undefined>(forms);
+  const encode = role === 'assistant' ? assistantBlock : forKind<HubPart, void, Block | undefined>(forms);
   return parts.map((part) => encode(part)).filter((block) => block !== undefined);
 }
 

@@ -1,7 +1,7 @@
 /** Encoder of the flat conversation as turns by the provider's rules: they alternate from the user on, results come first and in call order, nothing is empty. */
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectCompaction, rejectRef } from '../errors/rejection.ts';
-import { byKind } from '../hub/by-kind.ts';
+import { forKind } from '../hub/by-kind.ts';
 import type { HubItem, HubMessage, HubReasoningItem, HubText, HubToolCall, HubToolResult } from '../hub/types.ts';
 import { isReadable } from '../opaque/envelope.ts';
 import { hostedText, ownForm } from '../tools/hosted.ts';
@@ -74,7 +74,7 @@ interface EncodeState {
 const isSystem = (item: HubItem): item is HubMessage => item.kind === 'message' && item.role === 'system';
 const textsOf = (message: HubMessage): HubText[] => message.parts.filter((part) => part.kind === 'text');
 
-const encodeItem = byKind<HubItem, EncodeState, void>({
+const encodeItem = forKind<HubItem, EncodeState, void>({
   message(item, state) {
     if (item.role === 'assistant') {
       state.assistant.push(...encodeParts(item.parts, 'assistant'));

@@ -9,7 +9,7 @@ export type ByKind<T extends Kind, C, R> = {
 };
 
 /** Calls the function of the value's kind. */
-export const byKind =
+export const forKind =
   <T extends Kind, C, R>(table: ByKind<T, C, R>) =>
   (value: T, context: C): R =>
     (table[value.kind as T['kind']] as (value: T, context: C) => R)(value, context);

@@ -1,11 +1,11 @@
 /** Errors of this dialect in both directions. Clients match on some messages, so those are kept literally (G 7). */
 import { fail, valueOfJson } from '../../core/index.ts';
-import { type ErrorCode, errorRow, errorType, faultRow, providerErrorRow, usualStatus } from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
-import { maybeObject, maybeString, tableOf } from '../wire/read.ts';
+import { maybeObject, maybeString } from '../wire/read.ts';
 
 export function decodeError(failure: UpstreamFailure): Fault {
   const error = maybeObject(maybeObject(valueOfJson(failure.body)).error);
@@ -21,36 +21,22 @@ export function decodeError(failure: UpstreamFailure): Fault {
 export function decodeStreamError(event: JsonObject): HubError {
   const error = maybeObject(event.error);
   const type = maybeString(error.type);
-  const status = STATUS_OF_TYPE.get(type ?? '') ?? 500;
+  const status = rules.statusOfMessagesError(type ?? '') ?? 500;
   // A stream has no headers that could name a time.
   return classify(status, maybeString(error.message) || undefined, { type, namesTime: true }).error;
 }
 
 /** Returns the error object, which is both the HTTP body and the in-stream event. */
 export function encodeError(error: HubError, requestId: string): Record<string, unknown> {
-  const row = errorRow(error.code);
-  const status = row.statusIn?.messages ?? error.status ?? usualStatus(row);
-  const type = row.typeIn?.messages ?? errorType('messages', status);
+  const row = rules.errorRow(error.code);
+  const status = row.statusIn?.messages ?? error.status ?? rules.usualStatus(row);
+  const type = row.typeIn?.messages ?? rules.errorType('messages', status);
   return {
     type: 'error',
     error: { type, message: (CLIENT_MESSAGES[error.code] ?? unchanged)(error.message), code: error.code },
     request_id: requestId,
   };
 }
-
-const STATUS_OF_TYPE = tableOf<number>({
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  conflict_error: 409,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-});
 
 interface Hints {
   readonly type: string | undefined;
@@ -59,7 +45,7 @@ interface Hints {
 }
 
 function classify(status: number, message: string | undefined, { type, waitMs, namesTime }: Hints): Fault {
-  const { kind, code } = providerErrorRow('messages', {
+  const { kind, code } = rules.providerErrorRow('messages', {
     status,
     codes: type === undefined ? [] : [type],
     message: message ?? '',
@@ -67,9 +53,9 @@ function classify(status: number, message: string | undefined, { type, waitMs, n
     namesTime,
   });
   if (kind !== 'request' && kind !== 'opaque_rejected')
-    return accountFault(kind, fail(faultRow(kind).code).message, waitMs);
+    return accountFault(kind, fail(rules.faultRow(kind).code).message, waitMs);
   const text = (message ?? 'The provider rejected the request.').slice(0, MAX_MESSAGE_CHARS);
-  return { kind, error: { code: code ?? faultRow(kind).code, message: text, status } };
+  return { kind, error: { code: code ?? rules.faultRow(kind).code, message: text, status } };
 }
 
 /** Limit for provider messages, which may quote the request at length. */
@@ -78,7 +64,7 @@ const MAX_MESSAGE_CHARS = 2_000;
 const unchanged = (message: string): string => message;
 
 /** Messages that agents match on to compact their history or to drop their thinking blocks. */
-const CLIENT_MESSAGES: Partial<Record<ErrorCode, (message: string) => string>> = {
+const CLIENT_MESSAGES: Partial<Record<rules.ErrorCode, (message: string) => string>> = {
   context_length_exceeded(message) {
     if (/prompt is too long|input length and `max_tokens` exceed/.test(message)) return message;
     const [first, second, ...more] = (message.match(/\d{3,}/g) ?? []).map(Number);

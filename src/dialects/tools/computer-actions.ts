@@ -1,5 +1,5 @@
 /** The actions of the computer tool in messages, where a call is one action, and in responses, where it is a list. */
-import { words } from '../../rules/index.ts';
+import { pairsIn } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { compact, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -16,10 +16,12 @@ const WAIT_S = 2;
 const CLICKS: Readonly<Record<string, string>> = { left: 'left_click', right: 'right_click', wheel: 'middle_click' };
 const BUTTONS: Readonly<Record<string, string>> = { left_click: 'left', right_click: 'right', middle_click: 'wheel' };
 /** Keys that the two name differently: xdotool's, and those of responses. */
-const KEYS = words(
-  'Return:ENTER Escape:ESC BackSpace:BACKSPACE Delete:DELETE Tab:TAB Up:UP Down:DOWN Left:LEFT Right:RIGHT Home:HOME End:END',
-  'Page_Up:PAGEUP Page_Down:PAGEDOWN space:SPACE super:META ctrl:CTRL alt:ALT shift:SHIFT',
-).map((pair) => pair.split(':') as [messages: string, responses: string]);
+const KEYS = Object.entries(
+  pairsIn(
+    'Return:ENTER Escape:ESC BackSpace:BACKSPACE Delete:DELETE Tab:TAB Up:UP Down:DOWN Left:LEFT Right:RIGHT Home:HOME End:END',
+    'Page_Up:PAGEUP Page_Down:PAGEDOWN space:SPACE super:META ctrl:CTRL alt:ALT shift:SHIFT',
+  ),
+);
 const keyFor = (key: string): string => {
   const name = key
     .toUpperCase()

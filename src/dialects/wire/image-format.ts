@@ -7,14 +7,10 @@ import {
   SIGNATURE_BYTES,
   type SignedMime,
 } from '../../core/index.ts';
+import { pairsIn } from '../../rules/index.ts';
+import { tableOf } from './read.ts';
 
-const MIMES: ReadonlyMap<string, string> = new Map([
-  ['png', 'image/png'],
-  ['jpeg', 'image/jpeg'],
-  ['webp', 'image/webp'],
-  ['gif', 'image/gif'],
-  ['svg', 'image/svg+xml'],
-]);
+const MIMES = tableOf(pairsIn('png:image/png jpeg:image/jpeg webp:image/webp gif:image/gif svg:image/svg+xml'));
 const DETECTED = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] as const satisfies readonly SignedMime[];
 
 /** The first bytes of a file in base64, which may have many megabytes. */

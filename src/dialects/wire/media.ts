@@ -1,7 +1,8 @@
 /** Media inside JSON: data URLs both ways, and media types as the providers spell them. */
 import { isUtf8 } from 'node:buffer';
+import { pairsIn } from '../../rules/index.ts';
 import type { MediaSource } from '../hub/types.ts';
-import { wrongValue } from './read.ts';
+import { tableOf, wrongValue } from './read.ts';
 
 const BASE64 = ';base64';
 /** Characters to search for the media type; the data that follows may be many megabytes. */
@@ -39,14 +40,9 @@ export function mimeOfFile(name: string | undefined, data: string): string {
   if (head.subarray(0, PDF.length).equals(PDF)) return 'application/pdf';
   return isText(head) ? 'text/plain' : 'application/pdf';
 }
-const MIMES: ReadonlyMap<string, string> = new Map([
-  ['pdf', 'application/pdf'],
-  ['txt', 'text/plain'],
-  ['md', 'text/markdown'],
-  ['csv', 'text/csv'],
-  ['json', 'application/json'],
-  ['html', 'text/html'],
-]);
+const MIMES = tableOf(
+  pairsIn('pdf:application/pdf txt:text/plain md:text/markdown csv:text/csv json:application/json html:text/html'),
+);
 const PDF = Buffer.from('%PDF-');
 /** A multiple of four, so that the cut falls between two groups. */
 const FILE_HEAD_CHARS = 1_024;

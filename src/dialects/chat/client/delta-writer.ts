@@ -1,6 +1,6 @@
 /** Hub events as deltas of the one assistant message, for chunks and unary replies alike. The order between text and calls is lost. */
 import type { ReplyContext } from '../../codec.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import type { HubEvent, HubImage, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
@@ -73,7 +73,7 @@ type EventOf<K extends HubEvent['kind']> = Extract<HubEvent, { kind: K }>;
 
 const NOTHING: readonly Delta[] = [];
 
-export const toDeltas = byKind<HubEvent, DeltaWriter, readonly Delta[]>({
+export const toDeltas = forKind<HubEvent, DeltaWriter, readonly Delta[]>({
   start: () => [{ role: 'assistant', content: '' }],
   item: ({ index, item }, writer) => (item.kind === 'tool_call' ? openCall(index, item, writer) : NOTHING),
   text: ({ index, part, text }, writer) => {

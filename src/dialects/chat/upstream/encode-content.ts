@@ -1,5 +1,5 @@
 /** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
-import type { Capabilities } from '../../../rules/index.ts';
+import { byName, type Capabilities } from '../../../rules/index.ts';
 import { asText } from '../../encoding/texts.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
@@ -76,13 +76,7 @@ function imageUrl(source: MediaSource): string {
   return source.kind === 'url' ? source.url : rejectSource(source);
 }
 
-const AUDIO: ReadonlyMap<string, string> = new Map([
-  ['audio/wav', 'wav'],
-  ['audio/x-wav', 'wav'],
-  ['audio/wave', 'wav'],
-  ['audio/mpeg', 'mp3'],
-  ['audio/mp3', 'mp3'],
-]);
+const AUDIO = byName({ wav: 'audio/wav audio/x-wav audio/wave', mp3: 'audio/mpeg audio/mp3' });
 function encodeAudio(source: MediaSource): JsonObject {
   const format = source.kind === 'base64' ? AUDIO.get(source.mime) : undefined;
   if (source.kind !== 'base64' || !format)

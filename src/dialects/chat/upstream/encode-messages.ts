@@ -2,7 +2,7 @@
 import type { UpstreamTarget } from '../../codec.ts';
 import { asText } from '../../encoding/texts.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import type { HubItem, HubPart, HubRequest, HubToolCall, HubToolResult, JsonObject } from '../../hub/types.ts';
 import { wrapInput } from '../../tools/free-text.ts';
 import { hostedText } from '../../tools/hosted.ts';
@@ -73,7 +73,7 @@ function countBreakpoints({ system, items }: HubRequest): number {
 
 const ignore = (): void => {};
 
-const writeItem = byKind<HubItem, EncodeState, void>({
+const writeItem = forKind<HubItem, EncodeState, void>({
   message: ({ role, parts }, state) => {
     if (role === 'assistant') return addText(parts, state.turn);
     endTurn(state);

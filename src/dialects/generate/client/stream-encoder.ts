@@ -1,7 +1,7 @@
 /** Stream encoder: unnamed SSE events without an end marker, which the SDK would parse. Buffers calls. Comments are separate blocks. */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import type { HubEvent, HubItem } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
@@ -40,7 +40,7 @@ interface State {
 const chunkTail = (context: ReplyContext, id: string): string =>
   `"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(id)}}`;
 
-const writeEvent = byKind<HubEvent, State, string>({
+const writeEvent = forKind<HubEvent, State, string>({
   start(event, state) {
     state.tail = chunkTail(state.context, responseId('', event.id));
     state.after = afterPart(state.tail);

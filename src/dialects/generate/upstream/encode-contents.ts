@@ -1,7 +1,7 @@
 /** Encoder of the conversation as contents: turns alternate, results follow their calls in order. Common prefixes stay common, because prompt caches depend on it. */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubRequest, HubToolCall } from '../../hub/types.ts';
 import { hostedText, ownForm } from '../../tools/hosted.ts';
 import type { ToolNames } from '../../tools/names.ts';
@@ -48,7 +48,7 @@ interface EncodeState {
   pendingSignature?: { readonly signature: string; readonly summary: string } | undefined;
 }
 
-const encodeItem = byKind<HubItem, EncodeState, void>({
+const encodeItem = forKind<HubItem, EncodeState, void>({
   message(item, state) {
     if (item.role === 'system') return appendSystem(item.parts, state);
     for (const part of item.parts) appendHubPart(part, item.role === 'user' ? 'user' : 'model', state);

@@ -3,7 +3,7 @@ import { encodeCitation } from '../../claude/citations.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../../claude/server-tools.ts';
 import type { ReplyContext } from '../../codec.ts';
 import { failureOf } from '../../errors/fault.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import type * as hub from '../../hub/types.ts';
 import { wrap } from '../../opaque/envelope.ts';
 import { carriedBefore } from '../../tools/hosted.ts';
@@ -51,7 +51,7 @@ function refusalOf(reply: hub.HubReply): { refusal?: string } {
 export const isWebSearch = (item: hub.HubItem): boolean => item.kind === 'server_call' && item.tool === 'web_search';
 const countSearches = (items: readonly hub.HubItem[]): number => items.filter(isWebSearch).length;
 
-export const encodeItem = byKind<hub.HubItem, void, hub.JsonObject[]>({
+export const encodeItem = forKind<hub.HubItem, void, hub.JsonObject[]>({
   message: (item) => [...item.parts.flatMap(partBlock), ...messageTail(item)],
   reasoning(item) {
     const block = encodeThinkingBlock(item);

@@ -2,7 +2,7 @@
 import { sse } from '../../../core/index.ts';
 import { encodeCitation } from '../../claude/citations.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
-import { type ByKind, byKind } from '../../hub/by-kind.ts';
+import { type ByKind, forKind } from '../../hub/by-kind.ts';
 import { type ItemEvent, ItemSerializer } from '../../hub/serialize-items.ts';
 import * as hub from '../../hub/types.ts';
 import { SUMMARY_GAP } from '../../opaque/summary-parts.ts';
@@ -82,7 +82,7 @@ const ON: ByKind<hub.HubEvent, State, string> = {
     return sse(JSON.stringify(encodeError(error, state.context.requestId)), 'error');
   },
 };
-const encodeEvent = byKind(ON);
+const encodeEvent = forKind(ON);
 
 function route(event: ItemEvent, state: State): string {
   let out = '';

@@ -1,7 +1,7 @@
 /** Stream encoder, one handler per hub event. Ends only with `response.completed`, `response.incomplete` or `response.failed`. */
 import { SSE_COMMENT } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
-import { byKind } from '../../hub/by-kind.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import type { HubEvent, HubItem, HubMessage, HubReasoningItem, HubToolCall, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';
 import { encodeAnnotation } from '../annotations.ts';
@@ -86,7 +86,7 @@ type OpenItem =
   /** Emitted all at once when it ends. */
   | { readonly kind: 'deferred' };
 
-const handle = byKind<HubEvent, State, void>({
+const handle = forKind<HubEvent, State, void>({
   start(event, state) {
     startResponse(state, event.id);
   },
