@@ -98,7 +98,7 @@ test('an account at its requests per minute is skipped, shown with the time and 
   assert.equal(group.used(), 'aaabba');
 });
 
-test('callers read when the only account is free again, and a raised or removed limit applies at once', async () => {
+test('callers read when the only account is free again, and a raised or removed limit applies within moments', async () => {
   const group = await openGroup({ rpm: 1 });
   assert.equal((await group.send()).status, 200);
   const refused = await group.send();
@@ -107,10 +107,13 @@ test('callers read when the only account is free again, and a raised or removed 
   assert.match(await refused.text(), /at a limit that its operator has set/);
   await admin('PATCH', `/accounts/${group.a}`, { rpm: 2, cost_day: '900000.5' });
   assert.deepEqual([(await shown(group.a)).rpm, (await shown(group.a)).cost_day], [2, '900000.5']);
+  const limits = () => one.catalog().accounts(group.id)[0]?.limits;
+  await until('the raised limit', () => limits()?.rpm === 2);
   assert.equal((await group.send()).status, 200);
   assert.equal((await group.send()).status, 529);
   await admin('PATCH', `/accounts/${group.a}`, { rpm: null, cost_day: null });
   assert.equal((await shown(group.a)).rpm, null);
+  await until('the end of the limits', () => limits() === undefined);
   for (let n = 0; n < 3; n++) assert.equal((await group.send()).status, 200);
 });
 
