@@ -8,6 +8,7 @@ import type { Video } from '../../video/index.ts';
 import { jobsFor, runJobs } from '../jobs/index.ts';
 import { type App, createApp } from './app.ts';
 import { type AppContext, CliError, closeAll, type Scope } from './context.ts';
+import { collectWhenIdle } from './idle-heap.ts';
 import { registerMetrics } from './metrics.ts';
 import { type ClaimedPorts, type ClusterMember, claimPorts, openPort, type PortSockets, publicUrlOf } from './ports.ts';
 import { openCallRecorder } from './request-log.ts';
@@ -94,6 +95,8 @@ async function start(scope: Scope, options: ServeOptions): Promise<Running> {
     const late = (): void => log.warn('jobs.abandoned');
     closers.push(() => within(jobs.stop(), { clock: scope.clock, ms: JOBS_MS, late }));
   }
+  const collections = collectWhenIdle(scope.clock);
+  closers.push(() => collections.stop());
   if (config.EGRESS_ALLOW.length > 0) log.warn('egress.allowlist_active', { allow: config.EGRESS_ALLOW });
   log.info('server.ready', { host: config.HOST, port: ports.port });
   return {
