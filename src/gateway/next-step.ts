@@ -179,11 +179,8 @@ function retry(now: CallProgress, ms: number): CallProgress {
     : leave({ ...now, isSpent: true }, allAccountsBusy(FULL));
 }
 
-function afterFault(
-  before: CallProgress,
-  { fault, isPartial, isOnce }: Outcome & { kind: 'fault' },
-  ms: number,
-): CallProgress {
+function afterFault(before: CallProgress, outcome: Outcome & { kind: 'fault' }, ms: number): CallProgress {
+  const { fault, isPartial, isOnce } = outcome;
   const now = { ...before, fault: fault.kind };
   if (isPartial) {
     const [tried, again] = [now.tried.slice(0, -1), now.tried.at(-1)];

@@ -148,9 +148,8 @@ function placeOf(
 
 const hasObjects = ({ features }: Account): boolean => features.has('objects');
 
-interface GroupChannels {
+interface GroupChannels extends Pick<Plan, 'leftOut'> {
   readonly channels: readonly Channel[];
-  readonly leftOut: readonly UnusedWay[];
 }
 /** They change with the configuration only. */
 const CHANNELS = new WeakMap<Catalog, Map<string, GroupChannels>>();
@@ -165,11 +164,8 @@ export function channelsOf(catalog: Catalog, caller: Caller, operation: rules.In
   return found;
 }
 
-function findChannels(
-  catalog: Catalog,
-  { group, fallback }: Caller,
-  operation: rules.InferenceOperation,
-): GroupChannels {
+function findChannels(catalog: Catalog, caller: Caller, operation: rules.InferenceOperation): GroupChannels {
+  const { group, fallback } = caller;
   const row = rules.inferenceRow(operation);
   const cell = fallback ? rules.fallbackCell(operation, group.style) : row.groups[group.style];
   if (!cell || cell.kind === 'refuse' || cell.kind === 'own')

@@ -30,11 +30,7 @@ export function readJsonBody(
   return readBody(call, bodyLimit(bodyClassOf(operation)), { copies: WORKING_COPIES[use] });
 }
 
-export const jobOwner = ({ steps }: Call, { key }: Pick<Caller, 'key'>, bytes: number): JobOwner => ({
-  key,
-  bytes,
-  steps,
-});
+export const jobOwner = ({ steps }: Call, { key }: Caller, bytes: number): JobOwner => ({ key, bytes, steps });
 
 export function bodyClassOf(operation: InferenceOperation): BodyClass {
   const { body } = inferenceRow(operation);

@@ -77,12 +77,10 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
   }
 }
 
-const readHeld = ({ upstream, catalog }: BackgroundServices, account: Account, row: BackgroundRow) =>
-  fetchJson(
-    upstream,
-    heldRequest('GET', catalog().group(row.group_id)?.style, account, row.response_id ?? ''),
-    MAX_BYTES,
-  );
+function readHeld({ upstream, catalog }: BackgroundServices, account: Account, row: BackgroundRow) {
+  const style = catalog().group(row.group_id)?.style;
+  return fetchJson(upstream, heldRequest('GET', style, account, row.response_id ?? ''), MAX_BYTES);
+}
 
 /** Nothing can be charged: the provider no longer has the response, or never ends it. */
 async function giveUp(services: BackgroundServices, row: BackgroundRow): Promise<void> {

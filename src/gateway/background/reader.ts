@@ -1,22 +1,12 @@
 /** The newest events of a running response, and their copying to a client, at its pace. Bounded: the oldest events go first. */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
-import type { Call, ClientStream, ClientStreams } from '../../platform/web/index.ts';
+import type { Call, ClientStreams } from '../../platform/web/index.ts';
 
-export interface Copied {
-  readonly stream: ClientStream;
-  readonly last: number;
-  /** The client has the last event of the response, and its stream has ended. */
-  readonly isComplete: boolean;
-  isClosed(): boolean;
-}
-
-/** Resolves early where events are missing: the log has dropped them, or there is none. */
-export async function copyEvents(
-  call: Call,
-  streams: ClientStreams,
-  events: EventLog | undefined,
-  after: number,
-): Promise<Copied> {
+/**
+ * Resolves early where events are missing: the log has dropped them, or there is none. `isComplete`: the client has the last event of the
+ * response, and its stream has ended.
+ */
+export async function copyEvents(call: Call, streams: ClientStreams, events: EventLog | undefined, after: number) {
   let isClosed = false;
   let isBlocked = false;
   let wake = (): void => {};

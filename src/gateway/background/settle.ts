@@ -59,12 +59,7 @@ const endRow = (tx: Tx, reference: string, state: 'settled' | 'released') =>
       where reference = ${reference}`.execute(tx);
 
 /** A failed response costs nothing, a cancelled one what the provider reports (ADR 13). */
-export async function settleResponse(
-  services: BackgroundServices,
-  tx: Tx,
-  row: BackgroundRow,
-  response: Json,
-): Promise<void> {
+export async function settleResponse(services: BackgroundServices, tx: Tx, row: BackgroundRow, response: Json) {
   const { status } = response;
   const reported = status === 'failed' ? undefined : usageOf(response);
   const usage = status === 'failed' || status === 'cancelled' ? reported : estimated(row, response, reported);
@@ -154,10 +149,7 @@ async function termsOf(tx: Tx, { reference, user_id: userId }: BackgroundRow): P
 /** The models of the request, with the prices that it was admitted at. Names upstream are those of today. */
 async function modelsOf(tx: Tx, row: BackgroundRow, catalog: Catalog) {
   const namesOf = (name: string): ModelNames => catalog.resolve(row.group_id, name) ?? { name, upstream: name };
-  const pricedAt = async (priceId: bigint | null) => ({
-    priceId,
-    rates: ledger.parseRates(await readRates(tx, priceId)),
-  });
+  const pricedAt = async (priceId: bigint | null) => ({ priceId, rates: await ratesAt(tx, priceId) });
   const others: PricedModel[] = [];
   for (const { name, price, ...one } of row.others as readonly OtherOfRow[])
     others.push({ ...one, model: namesOf(name), ...(await pricedAt(price === '' ? null : BigInt(price))) });
@@ -165,10 +157,10 @@ async function modelsOf(tx: Tx, row: BackgroundRow, catalog: Catalog) {
 }
 
 /** The price at the time of the request. One that was removed with its model does not count. */
-async function readRates(tx: Tx, priceId: bigint | null): Promise<unknown> {
+async function ratesAt(tx: Tx, priceId: bigint | null): Promise<ledger.Rates> {
   if (priceId === null) return {};
   const price = await tx.selectFrom('prices').select('rates').where('id', '=', priceId).executeTakeFirst();
-  return price?.rates ?? {};
+  return ledger.parseRates(price?.rates ?? {});
 }
 
 export interface BackgroundServices extends Pick<GatewayServices, 'catalog' | 'upstream' | 'clock' | 'log' | 'store'> {

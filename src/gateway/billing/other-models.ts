@@ -40,12 +40,8 @@ interface NamedSource extends ReplySource {
   readonly replyModel: string | undefined;
 }
 
-interface PricedUsage extends Priced {
-  readonly usage: MeteredUsage;
-  readonly ratesOf: (price: string) => Rates | undefined;
-}
-
-export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source: ReplySource): PricedUsage {
+/** The usage with the price of each model that worked on it, and the price of the one that served. */
+export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source: ReplySource) {
   const from = { account: source.account, replyModel: modelName(source.replyModel) };
   const { others } = call;
   const replyModel = otherReply(call.model, from);

@@ -17,11 +17,7 @@ export interface ToolBounds {
 export const NO_TOOLS: ToolBounds = { toolInput: 0, openTool: undefined, ownCalls: 0, maxSearches: 0, moreOutput: 0 };
 const CLIENT_TOOLS: ToolBounds = { ...NO_TOOLS, toolInput: rules.TOOL_PROMPT_TOKENS.anyTools };
 
-export const TOOL_MEMBERS: readonly string[] = [
-  'tools',
-  'max_tool_calls',
-  ...rules.REQUEST_TOOLS.map(([member]) => member),
-];
+export const TOOL_MEMBERS = ['tools', 'max_tool_calls', ...rules.REQUEST_TOOLS.map(([member]) => member)];
 export const LIMITING: ReadonlySet<string> = new Set([
   ...['type', 'max_uses', 'max_content_tokens', 'max_num_results', 'max_tokens', 'size', 'quality', 'partial_images'],
   'frame_count',
@@ -119,8 +115,7 @@ const flatTools = (tools: unknown, path: string): PlacedTool[] =>
       ? flatTools(inner?.tools, `${path}[${n}].tools`)
       : [{ path: `${path}[${n}]`, tool }];
   });
-const listOf = (value: unknown): readonly unknown[] =>
-  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+const listOf = (value: unknown): readonly unknown[] => [value ?? []].flat();
 
 /** A tool of generate-content may be several: each of its members is one. */
 function usesOf(tool: MemberMap, path: string): Use[] {

@@ -1,5 +1,5 @@
 /** A call that continues a conversation: its items go into the request, and what the turn adds is kept before the response ends. */
-import { ApiError, errorFields, fail, failAt, type Log, readSse, valueOfJson } from '../../core/index.ts';
+import { ApiError, bufferOf, errorFields, fail, failAt, type Log, readSse, valueOfJson } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { CONVERSATIONS, type InferenceOperation, WORKING_COPIES } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
@@ -57,18 +57,16 @@ export async function continueConversation(
     });
   const size = body.length + Number(bytes);
   const placed = await threads.run(placeItemsJob, { bytes: body, named, earlier }, jobOwner(call, caller, size));
-  return Buffer.from(placed.buffer, placed.byteOffset, placed.length);
+  return bufferOf(placed);
 }
 
 type Item = Readonly<Record<string, unknown>>;
 
 /** Calls `keep` with the output of a response that has succeeded, before its client has the end of it. */
 function watchReply({ response }: Call, keep: (output: readonly Item[]) => Promise<void>): void {
-  const [writeHead, write, end] = [
-    response.writeHead.bind(response),
-    response.write.bind(response),
-    response.end.bind(response),
-  ];
+  const writeHead = response.writeHead.bind(response);
+  const write = response.write.bind(response);
+  const end = response.end.bind(response);
   let isSse = false;
   const whole: Buffer[] = [];
   let size = 0;

@@ -13,16 +13,20 @@ export interface ImageSettings {
   readonly prompt: string;
   readonly promptBytes: number;
 }
+type Field = rules.ImageField;
 /** As a request has them; undefined or null where it does not set one. */
-export type ImageValues = { readonly [F in rules.ImageField]?: unknown };
+export type ImageValues = { readonly [F in Field]?: unknown };
 
-export const imageValues = (read: (field: rules.ImageField) => unknown): ImageValues =>
+export const imageValues = (read: (field: Field) => unknown): ImageValues =>
   Object.fromEntries(FIELDS.map(([field]) => [field, read(field)]));
 
-const FIELDS = Object.entries(rules.IMAGE_FIELDS) as [rules.ImageField, rules.ImageFieldRule][];
+/** All texts that a request may have. */
+export const IMAGE_TEXTS = [...Object.keys(rules.IMAGE_FIELDS), 'model', rules.REMOVED_IMAGE_FIELD];
+
+const FIELDS = Object.entries(rules.IMAGE_FIELDS) as [Field, rules.ImageFieldRule][];
 
 export function checkImageFields(given: ImageValues, model: rules.ImageCapabilities): ImageSettings {
-  const values = new Map<rules.ImageField, unknown>();
+  const values = new Map<Field, unknown>();
   for (const [field, rule] of FIELDS) {
     const value = given[field] ?? undefined;
     if (value !== undefined) checkValue(field, rule, value, model);
@@ -43,12 +47,7 @@ export function checkImageFields(given: ImageValues, model: rules.ImageCapabilit
   };
 }
 
-function checkValue(
-  field: rules.ImageField,
-  rule: rules.ImageFieldRule,
-  value: unknown,
-  model: rules.ImageCapabilities,
-): void {
+function checkValue(field: Field, rule: rules.ImageFieldRule, value: unknown, model: rules.ImageCapabilities): void {
   switch (rule.kind) {
     case 'text':
       if (typeof value !== 'string') throw invalid(field, `expected a string, found ${shown(value)}.`);
@@ -70,12 +69,7 @@ function checkValue(
 
 type ChoiceRule = Extract<rules.ImageFieldRule, { kind: 'choice' }>;
 
-function checkChoice(
-  field: rules.ImageField,
-  rule: ChoiceRule,
-  value: unknown,
-  values: readonly string[] | 'any',
-): void {
+function checkChoice(field: Field, rule: ChoiceRule, value: unknown, values: readonly string[] | 'any'): void {
   if (typeof value === 'string' && (values === 'any' ? rules.OPEN_IMAGE_VALUE.test(value) : values.includes(value)))
     return;
   if (values === 'any') throw invalid(field, `expected a word, found ${shown(value)}.`);
@@ -83,11 +77,7 @@ function checkChoice(
   throw invalid(field, `expected ${either(values)}, found ${shown(value)}; use "${near}".`);
 }
 
-function checkInteger(
-  field: rules.ImageField,
-  { min, max }: { min: number; max?: number | undefined },
-  value: unknown,
-): void {
+function checkInteger(field: Field, { min, max }: { min: number; max: number | undefined }, value: unknown): void {
   if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= (max ?? Number.MAX_SAFE_INTEGER)) return;
   const range = max === undefined ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`;
   const near = Math.min(Math.max(Math.round(Number(value)) || min, min), max ?? Number.MAX_SAFE_INTEGER);
@@ -135,10 +125,7 @@ function largestPreset(size: string): { size: string; ratio: string } {
 }
 
 /** The provider alone knows the format that it makes by default, and what goes with formats beyond those of the contract. */
-function checkCombinations(
-  values: ReadonlyMap<rules.ImageField, unknown>,
-  { imageFormats }: rules.ImageCapabilities,
-): void {
+function checkCombinations(values: ReadonlyMap<Field, unknown>, { imageFormats }: rules.ImageCapabilities): void {
   const given = values.get('output_format');
   if (given === undefined && imageFormats === 'any') return;
   const format = String(given ?? rules.DEFAULT_OUTPUT_FORMAT);

@@ -342,12 +342,9 @@ export class NativeResponse implements ResponseHandler {
       this.#stream = opened;
       return opened;
     }
-    const headers = {
-      ...responseHeaders(call, this.#head.headers),
-      ...droppedHeaders(request.dropped ?? []),
-      ...changed,
-    };
-    call.response.writeHead(this.#head.status, this.#isSse ? asStream(headers) : headers);
+    const { status, headers: sent } = this.#head;
+    const headers = { ...responseHeaders(call, sent), ...droppedHeaders(request.dropped ?? []), ...changed };
+    call.response.writeHead(status, this.#isSse ? asStream(headers) : headers);
     this.#stream = services.clientStreams.open(call, {
       heartbeat: this.#isSse ? () => heartbeatFor(dialect) : undefined,
       onDrain: () => this.#upstream.resume(),

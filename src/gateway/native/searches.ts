@@ -25,10 +25,8 @@ export const addSearches = (usage: HubUsage, { searches, fileSearches }: Searche
 /** Of a response object of the responses dialect, or of an interaction. */
 export function usageOfResponse(response: JsonObject | undefined): HubUsage | undefined {
   const { usage: reported, service_tier: tier, tool_usage: tools } = response ?? {};
-  const usage = codecOf('responses').upstream.readUsage(
-    withServiceTier(reportOf(reported), tier),
-    tools ?? groundingOf(reported),
-  );
+  const report = withServiceTier(reportOf(reported), tier);
+  const usage = codecOf('responses').upstream.readUsage(report, tools ?? groundingOf(reported));
   return usage && addSearches(usage, searchesIn('responses', response));
 }
 
@@ -66,10 +64,8 @@ const SEARCHING = ['search_query', 'image_query'] as const;
 export function searchesAskedIn(body: Buffer): number {
   const commands = scanMembers(body, new Set(['commands']), JSON_LIMITS).get('commands');
   const lists = membersAt(body, commands, new Set(SEARCHING));
-  return Math.max(
-    1,
-    SEARCHING.reduce((sum, name) => sum + elementsAt(body, lists.get(name)).length, 0),
-  );
+  const asked = SEARCHING.flatMap((name) => elementsAt(body, lists.get(name)));
+  return Math.max(1, asked.length);
 }
 
 /** In the bytes of a response, without parsing its content, which may hold images. */
@@ -93,14 +89,12 @@ export function reportOf(usage: unknown): unknown {
   const count = (name: string): number => Number((usage as Record<string, unknown>)[name] ?? 0);
   const input = count('total_input_tokens') + count('total_tool_use_tokens');
   const written = count('total_output_tokens') + count('total_thought_tokens');
+  // A total says whether thoughts are a part of the output.
+  const most = (count('total_tokens') || Infinity) - input;
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: count('total_cached_tokens') },
-    // A total says whether thoughts are a part of the output.
-    output_tokens: Math.max(
-      count('total_output_tokens'),
-      Math.min(written, (count('total_tokens') || Infinity) - input),
-    ),
+    output_tokens: Math.max(count('total_output_tokens'), Math.min(written, most)),
     output_tokens_details: { reasoning_tokens: count('total_thought_tokens') },
   };
 }

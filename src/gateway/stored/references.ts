@@ -19,22 +19,16 @@ export interface StoredTurns {
   readonly holders: readonly string[];
 }
 
-export interface Expanded {
-  readonly body: Json;
-  /** All of the input, earlier turns included. */
-  readonly input: readonly unknown[];
-  /** What the request itself adds. */
-  readonly added: readonly unknown[];
-  readonly previousId: string | undefined;
-}
-
 export const storedReferencesIn = (body: Json): StoredReferences => ({
   previousId: typeof body.previous_response_id === 'string' ? body.previous_response_id : undefined,
   itemIds: (Array.isArray(body.input) ? body.input : []).flatMap((item) => referenceOf(item) ?? []),
 });
 
-/** The request without references, so that a provider without stored state gets the whole conversation. */
-export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns): Expanded {
+/**
+ * The request without references, so that a provider without stored state gets the whole conversation. `input`: all of it, earlier turns
+ * included. `added`: what the request itself adds.
+ */
+export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns) {
   const { previousId, itemIds } = storedReferencesIn(body);
   const found = itemsIn(holders, new Set(itemIds));
   const added = inputItems(body.input).map((item) => {
@@ -56,7 +50,8 @@ export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns): 
       `with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
     );
   const { previous_response_id: _, ...rest } = body;
-  return { body: { ...rest, input }, input, added, previousId };
+  const expanded: Json = { ...rest, input };
+  return { body: expanded, input, added, previousId };
 }
 
 export const NO_STORED_TURNS: StoredTurns = { earlier: [], holders: [] };

@@ -248,11 +248,7 @@ export class UpstreamSession {
   }
 
   #warn(fault: FaultKind, code: string): void {
-    this.#options.log.warn('upstream_socket.failed', {
-      account: this.account.id,
-      fault,
-      code,
-      turns: this.#turns.size,
-    });
+    const { id: account } = this.account;
+    this.#options.log.warn('upstream_socket.failed', { account, fault, code, turns: this.#turns.size });
   }
 }

@@ -58,10 +58,7 @@ type UsageRow = Selectable<Rows['usage_records']>;
 const priceById = async (db: Db, id: bigint | null) =>
   id === null ? undefined : db.selectFrom('prices').select(['rates', 'cost']).where('id', '=', id).executeTakeFirst();
 
-interface Charged {
-  readonly priceId: bigint | null;
-  readonly groupPpm: bigint | null;
-  readonly userPpm: bigint | null;
+interface Charged extends Readonly<Record<'priceId' | 'groupPpm' | 'userPpm', bigint | null>> {
   readonly nanos: Nanos;
 }
 

@@ -43,7 +43,6 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
   const last = trace.attempts.at(-1);
   const failed = typeof code === 'string' ? code : undefined;
   const decisive = status < 400 ? last : failedAttempt(trace);
-  const times = trace.attempts.length === 0 ? NO_TIMES : timesOf(trace, totalMs);
   return {
     id: call.id,
     at: call.startedAt,
@@ -60,8 +59,7 @@ export function requestEntry({ call, status, outcome }: CompletedCall): RequestE
     message: status < 400 && failed === undefined ? undefined : messageOf(trace, decisive),
     firstByteMs: last?.firstByteMs,
     totalMs,
-    addedMs: times.addedMs,
-    failoverMs: times.failoverMs,
+    ...timesOf(trace, totalMs),
     charge: trace.charge,
     trace,
   };
@@ -75,15 +73,9 @@ const failedAttempt = ({ attempts, coolingFor }: CallTrace): AttemptTrace | unde
 const messageOf = ({ message }: CallTrace, last: AttemptTrace | undefined): string | undefined =>
   message === undefined || last?.isQuoted ? last?.message : message;
 
-interface Times {
-  readonly addedMs: number | undefined;
-  readonly failoverMs: number | undefined;
-}
-
-const NO_TIMES: Times = { addedMs: undefined, failoverMs: undefined };
-
 /** Splits the time of a call: the client's upload, failed attempts before another one, the provider, and the rest, which is ours. */
-function timesOf({ attempts, uploadMs }: CallTrace, totalMs: number): Times {
+function timesOf({ attempts, uploadMs }: CallTrace, totalMs: number): Pick<RequestEntry, 'addedMs' | 'failoverMs'> {
+  if (attempts.length === 0) return { addedMs: undefined, failoverMs: undefined };
   let providerMs = 0;
   let failoverMs = 0;
   const last = attempts.at(-1);

@@ -117,10 +117,8 @@ async function deliver(services: SenderServices, delivery: TakenDelivery): Promi
   const { notice_id: id, content, created_at, attempts } = delivery;
   const result = await sendNotice(services, delivery, { id, at: created_at.getTime(), content });
   crashPoint('notice.sent');
-  const verdict = outbound.verdictOf(
-    { result, number: attempts, now: clock.now(), random: Math.random() },
-    NOTICE_RULES,
-  );
+  const attempt = { result, number: attempts, now: clock.now(), random: Math.random() };
+  const verdict = outbound.verdictOf(attempt, NOTICE_RULES);
   const summary = outbound.summaryOf(result);
   const finished = verdict.state === 'pending' ? null : sql`now()`;
   const next = nextIn(verdict.state === 'pending' ? verdict.waitMs : 0);

@@ -3,7 +3,7 @@ import { type ApiError, failAt, hasSignature, type SpanChange } from '../../../c
 import type { StreamedBody } from '../../../platform/http/index.ts';
 import * as web from '../../../platform/web/index.ts';
 import * as rules from '../../../rules/index.ts';
-import { imageValues, invalid } from '../../images/fields.ts';
+import { IMAGE_TEXTS, imageValues, invalid } from '../../images/fields.ts';
 import type { ImageBody } from './json.ts';
 
 export async function readImageForm(spool: web.Spool, call: web.Call, limit: number): Promise<ImageBody> {
@@ -33,11 +33,7 @@ export function imageForm(parts: readonly web.FormPart[], body: web.SpooledBody)
   };
 }
 
-const TEXT_FIELDS: ReadonlySet<string> = new Set([
-  ...Object.keys(rules.IMAGE_FIELDS),
-  'model',
-  rules.REMOVED_IMAGE_FIELD,
-]);
+const TEXT_FIELDS: ReadonlySet<string> = new Set(IMAGE_TEXTS);
 
 /** The fields that are checked. Each occurs once, because parsers differ on which of two duplicates counts. */
 function readFields(parts: readonly web.FormPart[]): Map<string, web.FormPart> {

@@ -2,20 +2,14 @@
 import { type Span, type StepBudget, splice, valueAt } from '../../../core/index.ts';
 import type { StreamedBody } from '../../../platform/http/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
-import { IMAGE_FIELDS, IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
-import { type ImageValues, imageValues, invalid } from '../../images/fields.ts';
+import { IMAGE_FILES, type InferenceOperation, REMOVED_IMAGE_FIELD } from '../../../rules/index.ts';
+import { IMAGE_TEXTS, type ImageValues, imageValues, invalid } from '../../images/fields.ts';
 import { asJson, findingsFor, MODEL_MEMBER, scanRequest } from '../../request-scan.ts';
 import { withModel } from '../request.ts';
 import { bodyAfter } from '../scan.ts';
 import { memberCut } from '../strip-opaque.ts';
 
-const WANTED: ReadonlySet<string> = new Set([
-  ...Object.keys(IMAGE_FIELDS),
-  'model',
-  'images',
-  'mask',
-  REMOVED_IMAGE_FIELD,
-]);
+const WANTED: ReadonlySet<string> = new Set([...IMAGE_TEXTS, 'images', 'mask']);
 
 interface ImageScan extends Omit<ImageBody, 'bodyFor'> {
   /** The body without what the provider must not get; undefined when it has nothing of that. */
