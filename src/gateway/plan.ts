@@ -186,9 +186,7 @@ function findChannels(catalog: Catalog, caller: Caller, operation: rules.Inferen
     });
   const channels = used.size > 0 ? all.filter(({ accounts }) => accounts.length > 0) : all.slice(0, 1);
   const idle = all.filter((channel) => !channels.includes(channel));
-  const leftOut = (way: rules.CellWay, because: UnusedReason): UnusedWay => ({ group, way, because });
-  return {
-    channels,
-    leftOut: [...idle.map((way) => leftOut(way, 'accounts')), ...counted.map((way) => leftOut(way, 'count'))],
-  };
+  const leftOut = (ways: readonly rules.CellWay[], because: UnusedReason) =>
+    ways.map((way): UnusedWay => ({ group, way, because }));
+  return { channels, leftOut: [...leftOut(idle, 'accounts'), ...leftOut(counted, 'count')] };
 }

@@ -34,12 +34,8 @@ export function readRequest(
   const from = 'converts' in row ? row.convertsFrom : (native?.dialect as rules.Dialect);
   const use = channels.every(({ isNative }) => isNative) ? 'forwarded' : 'converted';
   const parts = known ?? new RequestParts(services, { call, caller, operation, dialect: from }, use);
-  const base = {
-    operation,
-    from,
-    refusesFallback: call.header(rules.FALLBACK_HEADER)?.trim().toLowerCase() === 'none',
-    parts,
-  };
+  const refusesFallback = call.header(rules.FALLBACK_HEADER)?.trim().toLowerCase() === 'none';
+  const base = { operation, from, refusesFallback, parts };
   if (!native)
     return whenReady(parts.hub(caller), (read) =>
       'held' in read

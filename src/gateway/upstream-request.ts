@@ -1,14 +1,7 @@
 /** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
 import type { Account, Group } from '../catalog/index.ts';
 import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../providers/upstream/index.ts';
-import {
-  FALLBACK,
-  type InferenceOperation,
-  inferenceRow,
-  type Style,
-  TIMEOUTS,
-  type UpstreamDialect,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 
 export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | 'timeouts'> {
   /** Of the provider's own API; that of the account's server follows from its base URL or its cloud. */
@@ -20,7 +13,7 @@ export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | '
 }
 
 export const upstreamRequest = (
-  style: Style,
+  style: rules.Style,
   account: Account,
   { method, path, model, headers, body, timeouts, sends = 'again' }: SentRequest,
 ): UpstreamRequest => ({
@@ -45,11 +38,11 @@ export function heldRequest(
     path: `/${isInteraction ? 'v1beta/interactions' : 'v1/responses'}/${encodeURIComponent(id)}`,
     headers: ['accept-encoding', 'identity'],
     body: null,
-    timeouts: TIMEOUTS.count,
+    timeouts: rules.TIMEOUTS.count,
   });
 }
 
-export const UPSTREAM_PATHS: Readonly<Record<UpstreamDialect, (model: string, isStream: boolean) => string>> = {
+export const UPSTREAM_PATHS: Readonly<Record<rules.UpstreamDialect, (model: string, isStream: boolean) => string>> = {
   messages: () => '/v1/messages',
   chat: () => '/v1/chat/completions',
   responses: () => '/v1/responses',
@@ -64,14 +57,14 @@ export const encodedHeaders = (headers: Readonly<Record<string, string>>): strin
   ...Object.entries(headers).flat(),
 ];
 
-export function timeoutsFor(operation: InferenceOperation, isStream: boolean): UpstreamRequest['timeouts'] {
-  const { timeouts } = inferenceRow(operation);
-  if (timeouts === 'image' || timeouts === 'count') return TIMEOUTS[timeouts];
-  return isStream ? TIMEOUTS.stream : TIMEOUTS.unary;
+export function timeoutsFor(operation: rules.InferenceOperation, isStream: boolean): UpstreamRequest['timeouts'] {
+  const { timeouts } = rules.inferenceRow(operation);
+  if (timeouts === 'image' || timeouts === 'count') return rules.TIMEOUTS[timeouts];
+  return isStream ? rules.TIMEOUTS.stream : rules.TIMEOUTS.unary;
 }
 
 /** Another line can take the call, so that a silent provider is not awaited as long. */
 export const shortened = (timeouts: UpstreamRequest['timeouts']): UpstreamRequest['timeouts'] => {
-  const { stream, unary } = FALLBACK.firstByteMs;
-  return { ...timeouts, firstByte: Math.min(timeouts.firstByte, timeouts === TIMEOUTS.stream ? stream : unary) };
+  const { stream, unary } = rules.FALLBACK.firstByteMs;
+  return { ...timeouts, firstByte: Math.min(timeouts.firstByte, timeouts === rules.TIMEOUTS.stream ? stream : unary) };
 };

@@ -97,10 +97,8 @@ export async function failLapsed(services: settling.BackgroundServices): Promise
       const id = row.response_id ?? '';
       const content = await store.content(id, row.user_id).catch(() => undefined);
       const response = { id, object: 'response', output: [], ...content?.response, status: 'failed', error: LOST };
-      await finish(services, tx, row, {
-        content: { input: JSON.stringify(content?.input ?? []), response },
-        charged: undefined,
-      });
+      const input = JSON.stringify(content?.input ?? []);
+      await finish(services, tx, row, { content: { input, response }, charged: undefined });
     }
   });
 }

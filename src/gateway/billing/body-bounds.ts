@@ -57,12 +57,7 @@ function rejectRepeatedIn(body: Buffer, span: Span | undefined, watched: Readonl
   if (span) rejectRepeated(body.toString('utf8', span.start, span.end), watched);
 }
 
-function bounds(
-  operation: InferenceOperation,
-  input: InputBounds,
-  read: Read,
-  named?: readonly PlacedTool[],
-): BodyFacts {
+function bounds(operation: InferenceOperation, input: InputBounds, read: Read, named?: readonly PlacedTool[]) {
   const { bounds: tools, toolUses } = toolFactsOf(read, operation.startsWith('responses.'), named);
   const output = outputBoundsOf(operation, read);
   return {

@@ -18,14 +18,8 @@ const argumentsIn = (value: unknown): string => {
 
 const textOfBlock = ({ text, thinking, input }: JsonObject): string => joined([text, thinking]) + argumentsIn(input);
 
-function textOfMessage({
-  content,
-  reasoning_content,
-  reasoning,
-  refusal,
-  tool_calls,
-  function_call,
-}: JsonObject): string {
+function textOfMessage(message: JsonObject): string {
+  const { content, reasoning_content, reasoning, refusal, tool_calls, function_call } = message;
   const calls = [...listOf(tool_calls), { function: function_call }].map((call: JsonObject) => {
     const { arguments: given } = maybeObject(call.function);
     return argumentsIn(given) + joined([maybeObject(call.custom).input]);

@@ -24,16 +24,13 @@ export const encodeJob: ThreadJob<EncodeInput, EncodedFor, EncodeMessage, Encode
   run: encode,
   toMessage: ({ request, ...input }) => ({ ...input, json: textOfRequest(request) }),
   fromMessage: ({ json, ...input }) => ({ ...input, request: requestOfText(json) }),
-  toReply: ({ encoded: { body: _, ...encoded }, body, ...rest }) => ({
-    ...rest,
-    encoded,
-    body: new Uint8Array(Buffer.from(body)),
-  }),
-  fromReply: ({ encoded, body, ...rest }) => ({
-    ...rest,
-    body: bufferOf(body),
-    encoded: { ...encoded, ...lazyBody(bufferOf(body)) },
-  }),
+  toReply({ encoded: { body: _, ...encoded }, body, ...rest }) {
+    return { ...rest, encoded, body: new Uint8Array(Buffer.from(body)) };
+  },
+  fromReply({ encoded, ...rest }) {
+    const body = bufferOf(rest.body);
+    return { ...rest, body, encoded: { ...encoded, ...lazyBody(body) } };
+  },
   memoryOf: ({ body }) => [body.buffer],
 };
 

@@ -62,17 +62,13 @@ export class ModelListing {
 
   async #listIn(catalog: Catalog, caller: Caller): Promise<ListedModel[]> {
     const { group } = caller;
-    const lines = catalog.lines(caller.group.id);
+    const lines = catalog.lines(group.id);
     const found = new Map<string, ListedModel>();
-    for (const line of lines) {
-      if (!isGlob(line.pattern)) found.set(line.pattern, found.get(line.pattern) ?? { id: line.pattern, group, line });
-    }
+    const add = (id: string, line: ModelLine) => found.has(id) || found.set(id, { id, group, line });
+    for (const line of lines) if (!isGlob(line.pattern)) add(line.pattern, line);
     const globs = lines.filter((line) => isGlob(line.pattern) && line.upstream === null);
-    const offered =
-      globs.length === 0 ? [] : await this.#offered(caller.group.style, catalog.accounts(caller.group.id));
-    for (const line of globs) {
-      for (const id of offered) if (matchesGlob(line.pattern, id) && !found.has(id)) found.set(id, { id, group, line });
-    }
+    const offered = globs.length === 0 ? [] : await this.#offered(group.style, catalog.accounts(group.id));
+    for (const line of globs) for (const id of offered) if (matchesGlob(line.pattern, id)) add(id, line);
     const now = this.#clock.now();
     return [...found.values()].filter(({ id, line }) => mayUse(caller, id) && isUsable(line, now));
   }
@@ -94,15 +90,13 @@ export class ModelListing {
   #listing(style: Style, account: Account): Promise<string[]> {
     const known = this.#cache.get(account.id);
     if (known && known.until > this.#clock.now()) return known.names;
-    const entry = {
-      until: this.#clock.now() + CACHE_MS,
-      names: offeredModels(this.#upstream, style, account).catch(() => []),
-    };
+    const names = offeredModels(this.#upstream, style, account).catch(() => []);
+    const entry = { until: this.#clock.now() + CACHE_MS, names };
     this.#cache.set(account.id, entry);
-    void entry.names.then((names) => {
-      if (names.length === 0) entry.until = this.#clock.now() + FAILED_CACHE_MS;
+    void names.then(({ length }) => {
+      if (length === 0) entry.until = this.#clock.now() + FAILED_CACHE_MS;
     });
-    return entry.names;
+    return names;
   }
 }
 

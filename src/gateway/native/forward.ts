@@ -35,11 +35,8 @@ export interface Forwarding {
   readonly tries: Tries;
 }
 
-export async function forward(
-  services: NativeServices,
-  call: Call,
-  { operation, way, request, tries }: Forwarding,
-): Promise<void> {
+export async function forward(services: NativeServices, call: Call, forwarding: Forwarding): Promise<void> {
+  const { operation, way, request, tries } = forwarding;
   const { caller, dialect, model, accounts, others } = way;
   const id = call.params.response_id ?? '';
   if (DELETES.has(operation)) await services.background.endBeforeDelete(id, caller.key.userId);

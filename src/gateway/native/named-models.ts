@@ -20,12 +20,8 @@ export function namedModels(body: Buffer, { tagged }: ShapeFindings): readonly P
   });
 }
 
-export const renamesFor = (
-  named: readonly PlacedModel[],
-  others: readonly OtherModel[],
-  account: Account,
-): readonly SpanChange[] =>
-  named.flatMap(({ span, name }) => {
+export const renamesFor = (named: readonly PlacedModel[], others: readonly OtherModel[], account: Account) =>
+  named.flatMap(({ span, name }): SpanChange[] => {
     const model = others.find((one) => one.model.name === name)?.model;
     const upstream = model && upstreamName(model, account);
     return upstream === undefined || upstream === name ? [] : [{ span, bytes: Buffer.from(JSON.stringify(upstream)) }];

@@ -202,11 +202,7 @@ function scannedRequest(
 
 const verbOf = ({ path }: Call): string => path.slice(path.lastIndexOf(':'));
 
-function jsonRequest(
-  services: NativeReadServices,
-  source: NativeSource,
-  sent: ScannedBody,
-): core.MaybePromise<NativeRequest> {
+function jsonRequest(services: NativeReadServices, source: NativeSource, sent: ScannedBody) {
   const { operation, dialect, call, caller } = source;
   const { body, scan } = sent;
   const { bounds, ids } = scan;

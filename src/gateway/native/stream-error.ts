@@ -12,16 +12,10 @@ interface UnfinishedStream {
   readonly end: StreamEnd;
 }
 
-const TRUNCATED = 'The upstream closed the stream before completion.';
+const BROKEN = { message: 'The upstream closed the stream before completion.', ofResponse: 'server_error' } as const;
 const ENDS = {
-  truncated: { message: TRUNCATED, type: 'api_error', code: 'upstream_error', ofResponse: 'server_error', http: 502 },
-  timeout: {
-    message: TRUNCATED,
-    type: 'timeout_error',
-    code: 'upstream_timeout',
-    ofResponse: 'server_error',
-    http: 504,
-  },
+  truncated: { ...BROKEN, type: 'api_error', code: 'upstream_error', http: 502 },
+  timeout: { ...BROKEN, type: 'timeout_error', code: 'upstream_timeout', http: 504 },
   shutdown: {
     ...{ message: 'The server is restarting; send the request again.', type: 'overloaded_error' },
     ...{ code: 'shutting_down', ofResponse: 'server_is_overloaded', http: 503 },

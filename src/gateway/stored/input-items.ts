@@ -8,16 +8,9 @@ export function fullInputItem(item: unknown, responseId: string, index: number):
   const type = typeof given.type === 'string' ? given.type : 'message';
   const id =
     typeof given.id === 'string' ? given.id : `${ID_PREFIX.get(type) ?? 'item'}_${suffixOf(responseId)}_${index}`;
-  if (type !== 'message')
-    return { ...given, id, type, ...(WITH_STATUS.has(type) && { status: given.status ?? 'completed' }) };
-  const { role, content } = given;
-  return {
-    ...given,
-    id,
-    type,
-    status: given.status ?? 'completed',
-    content: contentParts(content, role === 'assistant'),
-  };
+  const status = given.status ?? 'completed';
+  if (type !== 'message') return { ...given, id, type, ...(WITH_STATUS.has(type) && { status }) };
+  return { ...given, id, type, status, content: contentParts(given.content, given.role === 'assistant') };
 }
 
 /** The user's own messages among the items, as items of a response. */

@@ -11,11 +11,7 @@ import { RelayedTurns } from './relayed-turns.ts';
 import { ResponsesSession } from './session.ts';
 import type { OpenedSession, SessionServices, Turn, TurnRunner } from './turn.ts';
 
-export function openSession(
-  services: SessionServices,
-  socket: WebSocketConnection,
-  opened: OpenedSession,
-): ResponsesSession {
+export function openSession(services: SessionServices, socket: WebSocketConnection, opened: OpenedSession) {
   const { clock, threads, log } = services;
   const { upgrade, caller } = opened;
   const reserve = (): BodyReservation => upgrade.openReservation();

@@ -168,10 +168,7 @@ export class RelayedTurns implements TurnRunner {
     return { accountId: found.accountId, tokens: found.tokens };
   }
 
-  async #sessionFor(
-    previousId: string | undefined,
-    accountId: string | undefined,
-  ): Promise<UpstreamSession | undefined> {
+  async #sessionFor(previousId: string | undefined, accountId: string | undefined) {
     const session = await this.#openedSession(accountId);
     if (session && previousId !== undefined && accountId !== session.account.id) throw previousNotFound(previousId);
     return session;

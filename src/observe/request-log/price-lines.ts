@@ -63,18 +63,13 @@ interface Charged extends Readonly<Record<'priceId' | 'groupPpm' | 'userPpm', bi
 }
 
 /** `sold` is the usage at the price, before multipliers. */
-export const pricedCall = (
-  sold: ledger.Cost | undefined,
-  { priceId, groupPpm, userPpm, nanos }: Charged,
-): PricedCall => ({
-  price: priceId === null ? null : String(priceId),
+export const pricedCall = (sold: ledger.Cost | undefined, charged: Charged): PricedCall => ({
+  price: charged.priceId === null ? null : String(charged.priceId),
   tier: sold?.tier ?? null,
-  above: stepOf(sold),
-  lines: linesOf(sold),
-  subtotal: subtotalOf(sold),
-  group_multiplier: groupPpm === null ? null : factor(groupPpm),
-  user_multiplier: userPpm === null ? null : factor(userPpm),
-  charge: formatNanos(nanos),
+  ...workOf(sold),
+  group_multiplier: factor(charged.groupPpm),
+  user_multiplier: factor(charged.userPpm),
+  charge: formatNanos(charged.nanos),
 });
 
 interface Billed {
@@ -87,10 +82,8 @@ interface Billed {
 export function providerBill(billed: ledger.Cost, { ppm, costNanos, nanos }: Billed): ProviderBill {
   const margin = nanos - costNanos;
   return {
-    above: stepOf(billed),
-    lines: linesOf(billed),
-    subtotal: subtotalOf(billed),
-    multiplier: ppm === null ? null : factor(ppm),
+    ...workOf(billed),
+    multiplier: factor(ppm),
     cost: formatNanos(costNanos),
     margin: formatNanos(margin),
     margin_percent: nanos === 0n ? null : percentOf(margin, nanos),
@@ -112,9 +105,6 @@ export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRe
   return record && { ...record, usage: ledger.unpackUsage(record) as unknown as ChargedRequest['usage'] };
 }
 
-const stepOf = (cost: ledger.Cost | undefined): number | null =>
-  cost?.above === undefined ? null : Number(cost.above);
-
 /** What a rate is for; million tokens where it is not named. */
 const UNITS: Partial<Record<ledger.CostPart, PriceLine['per']>> = {
   search: 'piece',
@@ -125,17 +115,16 @@ const UNITS: Partial<Record<ledger.CostPart, PriceLine['per']>> = {
   audio_second: 'hour',
 };
 
-const linesOf = (cost: ledger.Cost | undefined): PriceLine[] =>
-  (cost?.lines ?? []).map(({ part, count, rate, femtoDollars }) => ({
-    part,
-    count: Number(count),
-    rate: formatNanos(rate),
-    per: UNITS[part] ?? 'million_tokens',
-    amount: exact(femtoDollars),
-  }));
-
-const subtotalOf = (cost: ledger.Cost | undefined): string =>
-  exact(cost?.lines.reduce((sum, { femtoDollars }) => sum + femtoDollars, 0n) ?? 0n);
+function workOf({ above, lines }: Pick<ledger.Cost, 'above' | 'lines'> = { lines: [] }) {
+  return {
+    above: above === undefined ? null : Number(above),
+    lines: lines.map(({ part, count, rate, femtoDollars }): PriceLine => {
+      const per = UNITS[part] ?? 'million_tokens';
+      return { part, count: Number(count), rate: formatNanos(rate), per, amount: exact(femtoDollars) };
+    }),
+    subtotal: exact(lines.reduce((sum, { femtoDollars }) => sum + femtoDollars, 0n)),
+  };
+}
 
 /** Millionths of a nano-dollar as dollars, with every digit. */
 function exact(femtoDollars: bigint): string {
@@ -144,5 +133,5 @@ function exact(femtoDollars: bigint): string {
   return `${digits.slice(0, -15)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-const factor = (ppm: bigint): string => formatNanos(ppm * 1000n);
+const factor = (ppm: bigint | null): string | null => (ppm === null ? null : formatNanos(ppm * 1000n));
 const percentOf = (part: Nanos, whole: Nanos): number => Number((part * 10_000n) / whole) / 100;

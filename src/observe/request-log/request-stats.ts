@@ -115,24 +115,21 @@ function pointOf(counts: Counts): schemas.StatsPoint {
       Object.entries(SHARES).map(([label, share]) => [label, percentileMs(histogram, share)]),
     ) as schemas.Percentiles;
   };
+  const count = (name: (typeof SUMS)[number]): number => Number(counts[name]);
   return {
     time: counts.time.toISOString(),
     name: counts.name,
-    requests: Number(counts.requests),
-    errors: {
-      provider: Number(counts.provider_errors),
-      ours: Number(counts.own_errors),
-      caller: Number(counts.caller_errors),
-    },
-    client_closed: Number(counts.client_closed),
+    requests: count('requests'),
+    errors: { provider: count('provider_errors'), ours: count('own_errors'), caller: count('caller_errors') },
+    client_closed: count('client_closed'),
     tokens: {
-      input: Number(counts.input_tokens),
-      cached_input: Number(counts.cached_input_tokens),
-      output: Number(counts.output_tokens),
+      input: count('input_tokens'),
+      cached_input: count('cached_input_tokens'),
+      output: count('output_tokens'),
     },
     charge: formatNanos(counts.nanos),
     cost: formatNanos(counts.cost_nanos),
-    cost_unknown: Number(counts.cost_unknown),
+    cost_unknown: count('cost_unknown'),
     first_byte_ms: percentiles('first_byte'),
     total_ms: percentiles('total'),
     added_ms: percentiles('added'),

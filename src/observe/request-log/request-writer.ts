@@ -150,15 +150,11 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
   } satisfies Partial<Record<keyof database.Rows['requests'], database.CopiedValue>>;
 };
 
-const NO_USAGE = Object.fromEntries(USAGE_COLUMNS.map((name) => [name, undefined])) as Record<
-  (typeof USAGE_COLUMNS)[number],
-  database.CopiedValue
->;
+type UsageColumns = Record<(typeof USAGE_COLUMNS)[number], database.CopiedValue>;
+const NO_USAGE = Object.fromEntries(USAGE_COLUMNS.map((name) => [name, undefined])) as UsageColumns;
 
 /** Counts that cannot be believed are logged too, in JSON: the columns hold numbers of tokens. */
-function usageOf(
-  charge: RequestEntry['charge'],
-): Partial<Record<(typeof USAGE_COLUMNS)[number], database.CopiedValue>> {
+function usageOf(charge: RequestEntry['charge']): Partial<UsageColumns> {
   if (!charge) return {};
   const { usage } = charge;
   const { input, cacheRead, cacheWrite, output } = usage;
@@ -175,10 +171,8 @@ function usageOf(
 }
 
 /** Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the list. */
-function attemptsOf({
-  trace: { attempts, upstreamModel },
-  status,
-}: RequestEntry): Record<'attempts' | 'attempt_start_ms' | 'attempt_end_ms', database.CopiedValue> {
+function attemptsOf({ trace, status }: RequestEntry) {
+  const { attempts, upstreamModel } = trace;
   const [only] = attempts;
   const none = { attempts: undefined, attempt_start_ms: undefined, attempt_end_ms: undefined };
   if (!only) return none;
@@ -240,11 +234,8 @@ interface Batch {
 async function insertEntries(tx: database.Tx, { entries, rows, hours, sums, due }: Batch): Promise<void> {
   const fresh = sums ? entries : await withoutKnown(tx, entries);
   const faults = fresh.flatMap(faultsOf);
-  await growHours(tx, [
-    hours,
-    ...[faults, sums?.hours ?? [], sums?.faults ?? []].map((grown) => JSON.stringify(grown)),
-    due,
-  ]);
+  const grown = [faults, sums?.hours ?? [], sums?.faults ?? []].map((rows) => JSON.stringify(rows));
+  await growHours(tx, [hours, ...grown, due]);
   await database.copyEncoded(tx, 'requests', fresh, rows);
 }
 

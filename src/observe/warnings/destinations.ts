@@ -33,12 +33,10 @@ export async function readDestination(db: Db, owner: string, id: string): Promis
   return row;
 }
 
-export const createDestination = (
-  db: Db,
-  { kind, name, url, addresses, quiet }: NewDestination,
-  { owner, by, sealer, hasMail }: DestinationOptions,
-): Promise<ShownDestination> =>
-  db.transaction().execute(async (tx) => {
+export const createDestination = (db: Db, destination: NewDestination, options: DestinationOptions) =>
+  db.transaction().execute(async (tx): Promise<ShownDestination> => {
+    const { kind, name, url, addresses, quiet } = destination;
+    const { owner, by, sealer, hasMail } = options;
     if (kind === 'mail' && !hasMail)
       throw failAt('invalid_request', 'kind', 'this server sends no mail; the operator sets SMTP_URL first.');
     await lockOwner(tx, owner);
@@ -67,13 +65,9 @@ export const createDestination = (
   });
 
 /** The URL stays: another one is another destination, with a secret of its own. */
-export const changeDestination = (
-  db: Db,
-  id: string,
-  { quiet, addresses, name }: DestinationChange,
-  { owner, by }: WarningActor,
-): Promise<ShownDestination> =>
+export const changeDestination = (db: Db, id: string, change: DestinationChange, { owner, by }: WarningActor) =>
   db.transaction().execute(async (tx) => {
+    const { quiet, addresses, name } = change;
     await lockOwner(tx, owner);
     const before = destinationView(await readDestination(tx, owner, id));
     if (addresses !== undefined && before.kind !== 'mail')

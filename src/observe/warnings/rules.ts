@@ -46,11 +46,7 @@ async function readWarning(tx: Tx, owner: string, id: string): Promise<WarningRo
   return row;
 }
 
-export const createWarning = (
-  db: Db,
-  rule: schemas.NewWarning,
-  { owner, by }: WarningActor,
-): Promise<schemas.ShownWarning> =>
+export const createWarning = (db: Db, rule: schemas.NewWarning, { owner, by }: WarningActor) =>
   db.transaction().execute(async (tx) => {
     await lockOwner(tx, owner);
     const { scope, period, minCalls, states } = schemas.warningDefaults(rule);
@@ -82,12 +78,7 @@ export const createWarning = (
     return view;
   });
 
-export const changeWarning = (
-  db: Db,
-  id: string,
-  change: schemas.WarningChange,
-  { owner, by }: WarningActor,
-): Promise<schemas.ShownWarning> =>
+export const changeWarning = (db: Db, id: string, change: schemas.WarningChange, { owner, by }: WarningActor) =>
   db.transaction().execute(async (tx) => {
     await lockOwner(tx, owner);
     const before = warningView(await readWarning(tx, owner, id));
