@@ -1,23 +1,19 @@
 /** Reading of a request whose key has several groups, as far as it names its model, which chooses the group. What is read is kept for the call. */
 import { type MaybePromise, whenReady } from '../core/index.ts';
-import type { Call } from '../platform/web/index.ts';
-import { type InferenceOperation, inferenceRow } from '../rules/index.ts';
+import { inferenceRow } from '../rules/index.ts';
 import { type Caller, callersOf } from './caller.ts';
 import { chooseByModel } from './key-groups.ts';
 import { channelsOf } from './plan.ts';
 import { type ReadServices, RequestParts } from './read-request.ts';
+import type { CallSource } from './services.ts';
 
 export interface ChosenGroup {
   readonly caller: Caller;
   readonly parts?: RequestParts | undefined;
 }
 
-export function chooseGroup(
-  services: ReadServices,
-  call: Call,
-  caller: Caller,
-  operation: InferenceOperation,
-): MaybePromise<ChosenGroup> {
+export function chooseGroup(services: ReadServices, source: CallSource): MaybePromise<ChosenGroup> {
+  const { call, caller, operation } = source;
   const catalog = services.catalog();
   const row = inferenceRow(operation);
   const choose = (model: unknown): Caller => chooseByModel(catalog, caller, operation, model);
@@ -25,7 +21,7 @@ export function chooseGroup(
   const serving = callersOf(catalog, caller.key).map((one) => ({ one, ...channelsOf(catalog, one, operation) }));
   const native = serving.flatMap(({ channels }) => channels).find(({ isNative }) => isNative);
   const from = 'converts' in row ? row.convertsFrom : native?.isNative ? native.dialect : 'responses';
-  const parts = new RequestParts(services, { call, caller, operation, dialect: from }, 'forwarded');
+  const parts = new RequestParts(services, { ...source, dialect: from }, 'forwarded');
   const isRead = row.reader === 'image' || ('converts' in row && row.converts === 'count');
   if (native || isRead)
     return whenReady(parts.native(), ({ model }) => {

@@ -97,7 +97,7 @@ export function createGateway(options: GatewayOptions) {
   const listing = new ModelListing(options.upstream, clock);
   const sessions = new ResponsesSessions();
   const serve = (call: web.Call, { caller, parts }: ChosenGroup, operation: InferenceOperation) =>
-    serveCall(services, call, caller, operation, parts);
+    serveCall(services, { call, caller, operation }, parts);
   return {
     catalog,
     store,
@@ -107,12 +107,12 @@ export function createGateway(options: GatewayOptions) {
     /** Of every process that serves calls. */
     batchWorker,
     /** The JSON body of an operation that the gateway responds to itself. */
-    readJson: (call: web.Call, operation: InferenceOperation) => readJsonBody(services, call, operation),
+    readJson: (call: web.Call, operation: InferenceOperation) => readJsonBody(options.bodyLimit, { call, operation }),
     jobs: background.jobs,
     eraseUser: background.eraseUser,
     acquireSlot: (call: web.Call, caller: Caller) => acquireSlot(limiter, call, caller.key),
     chooseGroup: (call: web.Call, caller: Caller, operation: InferenceOperation) =>
-      chooseGroup(services, call, caller, operation),
+      chooseGroup(services, { call, caller, operation }),
     serve,
     receiveFileForm: (call: web.Call) => receiveForm(uploads, call),
     receiveFileBytes: (call: web.Call) => receiveBytes(uploads, call),

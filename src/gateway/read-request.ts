@@ -1,6 +1,6 @@
 /** A request as it was read, once, for all of its ways. What only one kind of way needs is made when the first of them is tried. */
 import { type MaybePromise, whenReady } from '../core/index.ts';
-import { type Call, SMALL_BODY_BYTES } from '../platform/web/index.ts';
+import { SMALL_BODY_BYTES } from '../platform/web/index.ts';
 import * as rules from '../rules/index.ts';
 import { STORED_MEMBERS } from './billing/body-bounds.ts';
 import type { Caller } from './caller.ts';
@@ -12,6 +12,7 @@ import { readNative } from './native/read-request.ts';
 import { holdsOwnSummary } from './native/strip-opaque.ts';
 import { channelsOf, type PlannedRequest } from './plan.ts';
 import { mayHoldOwn } from './request-scan.ts';
+import type { CallSource } from './services.ts';
 
 export type ReadServices = NativeReadServices & Pick<ConvertedServices, 'opaqueKey'> & FileServices;
 
@@ -23,17 +24,16 @@ export interface RequestRead extends PlannedRequest {
 /** Without a promise when the body is complete and nothing has to be looked up. `known`: what was read to choose the group. */
 export function readRequest(
   services: ReadServices,
-  call: Call,
-  caller: Caller,
-  operation: rules.InferenceOperation,
+  source: CallSource,
   known?: RequestParts,
 ): MaybePromise<RequestRead> {
+  const { call, caller, operation } = source;
   const { channels } = channelsOf(services.catalog(), caller, operation);
   const native = channels.find(({ isNative }) => isNative);
   const row = rules.inferenceRow(operation);
   const from = 'converts' in row ? row.convertsFrom : (native?.dialect as rules.Dialect);
   const use = channels.every(({ isNative }) => isNative) ? 'forwarded' : 'converted';
-  const parts = known ?? new RequestParts(services, { call, caller, operation, dialect: from }, use);
+  const parts = known ?? new RequestParts(services, { ...source, dialect: from }, use);
   const refusesFallback = call.header(rules.FALLBACK_HEADER)?.trim().toLowerCase() === 'none';
   const base = { operation, from, refusesFallback, parts };
   if (!native)
@@ -73,8 +73,7 @@ export class RequestParts {
 
   body(): MaybePromise<Buffer> {
     if (this.#bytes) return this.#bytes;
-    const { call, caller, operation } = this.#source;
-    return whenReady(readRequestBody(this.#services, { call, caller, operation }, this.#use), (bytes) => {
+    return whenReady(readRequestBody(this.#services, this.#source, this.#use), (bytes) => {
       this.#bytes = bytes;
       return bytes;
     });

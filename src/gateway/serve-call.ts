@@ -1,8 +1,5 @@
 /** The path of a call: its request is read once, all ways to serve it are planned once, and then tried in order. */
 
-import type { Call } from '../platform/web/index.ts';
-import type { InferenceOperation } from '../rules/index.ts';
-import type { Caller } from './caller.ts';
 import { wayError } from './client-error.ts';
 import type { ConvertedServices } from './converted/context.ts';
 import { convertCall } from './converted/convert-call.ts';
@@ -11,17 +8,16 @@ import { forward } from './native/forward.ts';
 import type { NativeServices } from './native/native-request.ts';
 import { placeAgain, plan } from './plan.ts';
 import { type RequestParts, readRequest } from './read-request.ts';
+import type { CallSource } from './services.ts';
 import { tryWays } from './try-ways.ts';
 
-export async function serveCall(
-  services: NativeServices & ConvertedServices & FileServices,
-  call: Call,
-  caller: Caller,
-  operation: InferenceOperation,
-  known?: RequestParts,
-): Promise<void> {
+type ServeServices = NativeServices & ConvertedServices & FileServices;
+
+/** `known`: what was read to choose the group. */
+export async function serveCall(services: ServeServices, source: CallSource, known?: RequestParts): Promise<void> {
+  const { call, caller, operation } = source;
   const catalog = services.catalog();
-  const request = await readRequest(services, call, caller, operation, known);
+  const request = await readRequest(services, source, known);
   const { from, parts } = request;
   const planned = plan(request, caller, catalog);
   if (planned.ways.length === 1) parts.forgetBody();

@@ -19,13 +19,18 @@ export interface GatewayServices extends AttemptServices {
   readonly bodyLimit: (limit: BodyClass) => number;
 }
 
+/** What a caller asks for. */
+export interface CallSource {
+  readonly call: Call;
+  readonly caller: Caller;
+  readonly operation: InferenceOperation;
+}
+
+type BodySource = Pick<CallSource, 'call' | 'operation'>;
+
 /** Reads the JSON body of an operation within the limit of its row. Without a promise when the body is complete already. */
-export function readJsonBody(
-  { bodyLimit }: Pick<GatewayServices, 'bodyLimit'>,
-  call: Call,
-  operation: InferenceOperation,
-  use: BodyUse = 'forwarded',
-): Buffer | Promise<Buffer> {
+export function readJsonBody(bodyLimit: GatewayServices['bodyLimit'], source: BodySource, use: BodyUse = 'forwarded') {
+  const { call, operation } = source;
   expectJson(call);
   return readBody(call, bodyLimit(bodyClassOf(operation)), { copies: WORKING_COPIES[use] });
 }

@@ -104,7 +104,7 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
   const streaming = isStream && from !== 'generate' ? { stream: true } : {};
   call.body = Buffer.from(JSON.stringify({ ...exchange.body, ...streaming }));
   // A rejection is what the client would get as an error.
-  await serveCall(services, call, callerFor(operation, style), operation).catch(() => {});
+  await serveCall(services, { call, caller: callerFor(operation, style), operation }).catch(() => {});
   return { record: ledger.record, reserved: ledger.reserved, sent: provider.sent, received: writer.text };
 }
 

@@ -1,9 +1,8 @@
 /** A call that continues a conversation: its items go into the request, and what the turn adds is kept before the response ends. */
 import { ApiError, bufferOf, errorFields, fail, failAt, type Log, readSse, valueOfJson } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import { CONVERSATIONS, type InferenceOperation, WORKING_COPIES } from '../../rules/index.ts';
-import type { Caller } from '../caller.ts';
-import { type GatewayServices, jobOwner } from '../services.ts';
+import { CONVERSATIONS, WORKING_COPIES } from '../../rules/index.ts';
+import { type CallSource, type GatewayServices, jobOwner } from '../services.ts';
 import type { ConversationStore } from './conversation-store.ts';
 import { addedItems, namedConversationJob, placeItemsJob } from './place-items.ts';
 
@@ -12,21 +11,12 @@ export interface ConversationServices extends Pick<GatewayServices, 'threads'> {
   readonly log: Log;
 }
 
-interface Turn {
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly operation: InferenceOperation;
-}
-
 /** Turns of this process that are being kept, so that the next one waits for them. */
 const keeping = new Map<string, Promise<unknown>>();
 
 /** The body itself when it names no conversation of ours. */
-export async function continueConversation(
-  services: ConversationServices,
-  { call, caller, operation }: Turn,
-  body: Buffer,
-): Promise<Buffer> {
+export async function continueConversation(services: ConversationServices, source: CallSource, body: Buffer) {
+  const { call, caller, operation } = source;
   const { conversations, threads } = services;
   const named = await threads.run(namedConversationJob, { bytes: body }, jobOwner(call, caller, body.length));
   if (!named) return body;

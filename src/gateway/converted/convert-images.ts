@@ -27,7 +27,7 @@ export async function convertImages(
   caller: Caller,
   { operation, to }: ImageConversion,
 ): Promise<void> {
-  const bytes = await readJsonBody(services, call, operation);
+  const bytes = await readJsonBody(services.bodyLimit, { call, operation });
   const body = await services.threads.run(imageFieldsJob, { bytes }, jobOwner(call, caller, bytes.length));
   const model = modelFor(services, caller, body.model);
   const { group } = caller;

@@ -107,7 +107,7 @@ class Explanation {
     const call = this.#call();
     try {
       call.body = await this.#body(call);
-      const request = await readRequest(this.#services, call, caller, this.#operation);
+      const request = await readRequest(this.#services, { call, caller, operation: this.#operation });
       const planned = plan(request, caller, this.#services.catalog());
       this.#noteUnused(request, planned);
       const candidates: Candidate[] = [];

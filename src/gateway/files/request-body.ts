@@ -1,11 +1,9 @@
 /** The body of a request with the content of the files that it names. */
 import { fail, failAt, type MaybePromise, whenReady } from '../../core/index.ts';
-import type { Call } from '../../platform/web/index.ts';
-import { type BodyUse, FILES, type InferenceOperation } from '../../rules/index.ts';
-import type { Caller } from '../caller.ts';
+import { type BodyUse, FILES } from '../../rules/index.ts';
 import { type ConversationServices, continueConversation } from '../conversations/continue.ts';
 import { mayNameConversation } from '../conversations/place-items.ts';
-import { type GatewayServices, jobOwner, readJsonBody } from '../services.ts';
+import { type CallSource, type GatewayServices, jobOwner, readJsonBody } from '../services.ts';
 import { type FileStore, fileNotFound } from './file-store.ts';
 import { fileIdsJob, mayNameFiles, type PlacedFile, placeFilesJob } from './place-files.ts';
 
@@ -13,15 +11,9 @@ export interface FileServices extends Pick<GatewayServices, 'bodyLimit' | 'threa
   readonly files: FileStore;
 }
 
-interface RequestSource {
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly operation: InferenceOperation;
-}
-
 /** The JSON body of a request, with the items of its conversation, and files in the place of their ids. Without a promise when it is complete already and names none. */
-export const readRequestBody = (services: FileServices, source: RequestSource, use?: BodyUse): MaybePromise<Buffer> =>
-  whenReady(readJsonBody(services, source.call, source.operation, use), (body) =>
+export const readRequestBody = (services: FileServices, source: CallSource, use?: BodyUse): MaybePromise<Buffer> =>
+  whenReady(readJsonBody(services.bodyLimit, source, use), (body) =>
     whenReady(mayNameConversation(body) ? continueConversation(services, source, body) : body, (whole) =>
       mayNameFiles(whole) ? withFiles(services, source, whole) : whole,
     ),
@@ -30,11 +22,7 @@ export const readRequestBody = (services: FileServices, source: RequestSource, u
 /** Base64 takes a third more, and its text and bytes are in memory at once. */
 const COPIES = 4;
 
-async function withFiles(
-  { threads, files }: FileServices,
-  { call, caller }: RequestSource,
-  body: Buffer,
-): Promise<Buffer> {
+async function withFiles({ threads, files }: FileServices, { call, caller }: CallSource, body: Buffer) {
   const places = await threads.run(fileIdsJob, { bytes: body }, jobOwner(call, caller, body.length));
   if (places.length === 0) return body;
   const ids = [...new Set(places)];

@@ -3,13 +3,13 @@ import type { MaybePromise, SpanChange } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { StreamedBody } from '../../platform/http/index.ts';
 import type { Call, Spool } from '../../platform/web/index.ts';
-import type { ChosenTier, Dialect, InferenceOperation } from '../../rules/index.ts';
+import type { ChosenTier, Dialect } from '../../rules/index.ts';
 import type { Billing } from '../billing/admission.ts';
 import type { BodyFacts, CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
 import type { PlannedRequest } from '../plan.ts';
-import type { GatewayServices } from '../services.ts';
+import type { CallSource, GatewayServices } from '../services.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
 import type { RequestedImages } from './images/usage.ts';
 import type { KeptPrompts } from './kept-prompts.ts';
@@ -85,10 +85,7 @@ export interface NativeRequest {
   bodyFor(model: string, asksForUsage: boolean, renames?: readonly SpanChange[]): Buffer | StreamedBody | null;
 }
 
-export interface NativeSource {
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly operation: InferenceOperation;
+export interface NativeSource extends CallSource {
   readonly dialect: Dialect;
   /** The JSON of the request. Without a promise when it has arrived already. */
   body(): MaybePromise<Buffer>;
