@@ -46,12 +46,7 @@ const MAX_BYTES = 256 * 1024;
 const MAX_MESSAGE_CHARS = 300;
 
 /** `modelName` is a model of the group; without it the cheapest one by its price in the catalog. Never throws. */
-export async function probeAccount(
-  services: ProbeServices,
-  group: Group,
-  account: Account,
-  modelName?: string,
-): Promise<ProbeResult> {
+export async function probeAccount(services: ProbeServices, group: Group, account: Account, modelName?: string) {
   const target = await probeTarget(services, group, account, modelName);
   return typeof target === 'string' ? { ...NOT_SENT, message: UNTESTABLE[target] } : sendProbe(services, target);
 }
@@ -66,12 +61,8 @@ const UNTESTABLE: Readonly<Record<Untestable, string>> = {
   unknown_model: 'The group has no such model.',
 };
 
-async function probeTarget(
-  services: ProbeServices,
-  { id, style }: Group,
-  account: Account,
-  modelName?: string,
-): Promise<ProbeTarget | Untestable> {
+async function probeTarget(services: ProbeServices, group: Group, account: Account, modelName?: string) {
+  const { id, style } = group;
   if (style === 'video') return 'video';
   const dialect = dialectOf(style, account);
   if (!dialect) return 'no_text';
@@ -187,14 +178,9 @@ async function sendProbe({ clock, upstream }: ProbeServices, target: ProbeTarget
     });
   const response = await wholeResponse({ send }, requestFor(target), MAX_BYTES);
   const outcome = 'code' in response ? brokenBy(response) : outcomeOf(target, response);
-  return {
-    ok: outcome === undefined,
-    ...seen,
-    totalMs: sinceBegun(),
-    message: outcome ? messageFor(target, outcome) : null,
-    model: target.name,
-    fault: outcome?.fault,
-  };
+  const message = outcome ? messageFor(target, outcome) : null;
+  const { name: model } = target;
+  return { ok: !outcome, ...seen, totalMs: sinceBegun(), message, model, fault: outcome?.fault };
 }
 
 interface Failure {
@@ -263,11 +249,8 @@ function messageFor({ account }: ProbeTarget, { fault, message }: Failure): stri
 
 type Services = Pick<GatewayServices, 'catalog' | 'pool' | 'upstream' | 'clock'>;
 
-export async function testAccount(
-  services: Services,
-  accountId: string,
-  modelName: string | undefined,
-): Promise<ProbeResult | Untestable | 'unknown_account'> {
+/** The result; or why nothing was sent. */
+export async function testAccount(services: Services, accountId: string, modelName: string | undefined) {
   const catalog = services.catalog();
   const account = catalog.allAccounts().find(({ id }) => id === accountId);
   const group = account && catalog.group(account.groupId);

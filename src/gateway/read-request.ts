@@ -22,11 +22,7 @@ export interface RequestRead extends PlannedRequest {
 }
 
 /** Without a promise when the body is complete and nothing has to be looked up. `known`: what was read to choose the group. */
-export function readRequest(
-  services: ReadServices,
-  source: CallSource,
-  known?: RequestParts,
-): MaybePromise<RequestRead> {
+export function readRequest(services: ReadServices, source: CallSource, known?: RequestParts) {
   const { call, caller, operation } = source;
   const { channels } = channelsOf(services.catalog(), caller, operation);
   const native = channels.find(({ isNative }) => isNative);
@@ -37,20 +33,25 @@ export function readRequest(
   const refusesFallback = call.header(rules.FALLBACK_HEADER)?.trim().toLowerCase() === 'none';
   const base = { operation, from, refusesFallback, parts };
   if (!native)
-    return whenReady(parts.hub(caller), (read) =>
-      'held' in read
-        ? { ...base, model: read.model, held: read.held }
-        : { ...base, model: read.request.model, isBound: isBound(read.request.state) },
+    return whenReady(
+      parts.hub(caller),
+      (read): RequestRead =>
+        'held' in read
+          ? { ...base, model: read.model, held: read.held }
+          : { ...base, model: read.request.model, isBound: isBound(read.request.state) },
     );
-  return whenReady(parts.native(), (read) => ({
-    ...base,
-    model: read.model,
-    isBound: read.isBackground || STORED_MEMBERS.some((name) => name === read.bounds.wholeContext),
-    held: read.held,
-    holdsOwnSummary: channels.length > 1 && from === 'responses' && parts.holdsOwnSummary,
-    objectsOf: read.objectsOf,
-    named: read.named,
-  }));
+  return whenReady(
+    parts.native(),
+    (read): RequestRead => ({
+      ...base,
+      model: read.model,
+      isBound: read.isBackground || STORED_MEMBERS.some((name) => name === read.bounds.wholeContext),
+      held: read.held,
+      holdsOwnSummary: channels.length > 1 && from === 'responses' && parts.holdsOwnSummary,
+      objectsOf: read.objectsOf,
+      named: read.named,
+    }),
+  );
 }
 
 const isBound = ({ previousId, background }: HubRead['request']['state']): boolean =>

@@ -45,12 +45,8 @@ export interface RunEnd {
 export const endRun = (services: settling.BackgroundServices, reference: string, end: RunEnd): Promise<boolean> =>
   settling.inTransaction(services, { reference, state: 'converting' }, (tx, row) => finish(services, tx, row, end));
 
-async function finish(
-  services: settling.BackgroundServices,
-  tx: Tx,
-  row: settling.BackgroundRow,
-  { content, charged }: RunEnd,
-): Promise<void> {
+async function finish(services: settling.BackgroundServices, tx: Tx, row: settling.BackgroundRow, end: RunEnd) {
+  const { content, charged } = end;
   const { response_id: id, user_id: userId, reference } = row;
   if (id !== null) await services.store.replace(tx, { id, userId, content });
   if (!charged) return settling.releaseRow(tx, reference);

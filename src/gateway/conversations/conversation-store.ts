@@ -146,16 +146,12 @@ export class ConversationStore {
       await tx
         .insertInto('conversation_items')
         .values(
-          items.map((item, at) => ({
-            ...{
-              user_id: userId,
-              conversation_id: id,
-              n: row.first + at,
-              id: String(shown[at]?.id),
-              bytes: bytes[at] ?? 0,
-            },
-            sealed: this.#options.sealer.seal(JSON.stringify(item), sealLocation(id, row.first + at)),
-          })),
+          items.map((item, at) => {
+            const n = row.first + at;
+            const sealed = this.#options.sealer.seal(JSON.stringify(item), sealLocation(id, n));
+            const itemId = String(shown[at]?.id);
+            return { user_id: userId, conversation_id: id, n, id: itemId, bytes: bytes[at] ?? 0, sealed };
+          }),
         )
         .execute();
     return shown;

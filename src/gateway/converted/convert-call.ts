@@ -48,12 +48,8 @@ export async function convertCall(services: ConvertedServices, call: Call, conve
   const replyContext = { request, model: model.name, requestId: call.id, issuer, created };
   const base = { services, call, caller, operation, pair, accounts, request, input, previous, size, model };
   const known = size > LARGE_BODY_BYTES ? { facts, bytes: size } : undefined;
-  const context = {
-    ...base,
-    inputTokens: (exactChars?: number) => estimateRequest(request, known, undefined, exactChars),
-    replyContext,
-    sign,
-  };
+  const inputTokens = (exactChars?: number) => estimateRequest(request, known, undefined, exactChars);
+  const context = { ...base, inputTokens, replyContext, sign };
   if (request.state.background) return services.backgroundRuns.start({ context, facts, request: completed });
   const admission = await services.billing.admit(call, caller, facts);
   try {

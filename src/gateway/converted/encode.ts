@@ -46,13 +46,10 @@ function encode({ request, to, target, removed, dropped }: EncodeInput, steps: S
   const names = dropped
     .filter((field) => dialects.isPresent(field, request))
     .map((field) => pair.client.fieldNames[field]);
-  const changed = {
-    ...encoded,
-    body: withoutMembers(encoded.body, removed),
-    dropped: [...new Set([...encoded.dropped, ...names])],
-  };
+  const body = withoutMembers(encoded.body, removed);
+  const changed = { ...encoded, body, dropped: [...new Set([...encoded.dropped, ...names])] };
   const { model, capabilities } = target;
-  return { encoded: changed, model, body: JSON.stringify(changed.body), capabilities };
+  return { encoded: changed, model, body: JSON.stringify(body), capabilities };
 }
 
 /** The body of a large request as values, which only the classification of a rejection reads. */

@@ -28,11 +28,7 @@ export interface HeldElsewhere {
   readonly model: unknown;
 }
 
-export async function readHub(
-  services: HubServices,
-  caller: Caller,
-  { call, ...source }: HubSource,
-): Promise<HubRead | HeldElsewhere> {
+export async function readHub(services: HubServices, caller: Caller, { call, ...source }: HubSource) {
   const { key, group } = caller;
   const path = source.from === 'generate' && headInPath(call, source.operation);
   const head = { headers: call.request.headers, ...path };

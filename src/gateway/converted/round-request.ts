@@ -42,6 +42,13 @@ export class RoundRequest {
     return sent;
   }
 
+  /** For the decoder of its response. */
+  decodeContextFor(account: Account) {
+    const { call, services, sign } = this.#context;
+    const { thinkTags } = this.encodedFor(account).capabilities;
+    return { requestId: call.id, account: services.accountTag(account.id), thinkTags, sign };
+  }
+
   /** Encodes once per upstream model name; once per account with opaque values, rejected options or capabilities of its server. */
   encode(account: Account): MaybePromise<EncodedFor> {
     const name = upstreamName(this.#context.model, account);

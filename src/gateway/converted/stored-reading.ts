@@ -54,13 +54,8 @@ function pageOf(input: readonly unknown[], responseId: string, form: StoredForm)
   const start = ordered.findIndex((item) => item.id === form.after) + 1;
   if (form.after !== null && start === 0) throw failAt('invalid_value', 'after', 'the response has no such item.');
   const data = ordered.slice(start, start + form.limit);
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: start + data.length < ordered.length,
-  };
+  const has_more = start + data.length < ordered.length;
+  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more };
 }
 
 export async function readStored(

@@ -45,16 +45,14 @@ export class StreamResponse implements RoundResponse {
   #size = 0;
 
   constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
-    const { call, pair, services, sign } = host.context;
+    const { call, pair, services } = host.context;
     this.account = head.account;
     this.#host = host;
     this.#request = request;
     this.#upstream = upstream;
-    const { encoded, capabilities } = request.encodedFor(head.account);
-    const account = services.accountTag(head.account.id);
-    const decodeContext = { requestId: call.id, account, thinkTags: capabilities.thinkTags, sign };
+    const { encoded } = request.encodedFor(head.account);
     this.#meter = new OutputMeter(pair.upstream.dialect, timesOf(call));
-    this.#decoding = dialects.openDecoding(pair.upstream, encoded, decodeContext);
+    this.#decoding = dialects.openDecoding(pair.upstream, encoded, request.decodeContextFor(head.account));
     this.#reader = readSse((data, event) => {
       if (data.length > PING_CHARS) {
         this.#earlierData = this.#lastData;

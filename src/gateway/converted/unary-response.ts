@@ -76,14 +76,9 @@ export class UnaryResponse implements RoundResponse {
   }
 
   #decode(body: unknown): HubReply {
-    const { call, pair, services, sign } = this.#host.context;
-    const { encoded, capabilities } = this.#request.encodedFor(this.account);
-    return readReply(pair.upstream, encoded, body, {
-      requestId: call.id,
-      account: services.accountTag(this.account.id),
-      thinkTags: capabilities.thinkTags,
-      sign,
-    });
+    const { encoded } = this.#request.encodedFor(this.account);
+    const { upstream } = this.#host.context.pair;
+    return readReply(upstream, encoded, body, this.#request.decodeContextFor(this.account));
   }
 
   #onReply(reply: HubReply, output: () => number): Fault | undefined {

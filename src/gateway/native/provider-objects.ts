@@ -6,11 +6,8 @@ import { type ResponseStore, referenceSet } from '../stored/store.ts';
 import type { ProviderIds } from './provider-ids.ts';
 
 /** Items and containers of the user's own stored responses are on the account that holds them. Everything else is an object. */
-export async function findObjects(
-  { references, objectsIn }: ProviderIds,
-  store: ResponseStore,
-  userId: string,
-): Promise<NamedObjects> {
+export async function findObjects(found: ProviderIds, store: ResponseStore, userId: string): Promise<NamedObjects> {
+  const { references, objectsIn } = found;
   const ids = referenceSet(references);
   const holders = await store.findHolders(ids, userId);
   if (objectsIn !== undefined) return { ...sharedObject(objectsIn), isFinal: false };

@@ -266,14 +266,9 @@ export class NativeResponse implements ResponseHandler {
   #finish({ id, ownedIds, usage, isError, isComplete }: TapResult): void {
     const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
+    const accountId = this.#head.account.id;
     if (STORING.has(operation) && id !== undefined && isStoring && !isError)
-      services.store.save({
-        id,
-        userId,
-        accountId: this.#head.account.id,
-        itemIds: ownedIds,
-        tokens: usage && usage.input + usage.output,
-      });
+      services.store.save({ id, userId, accountId, itemIds: ownedIds, tokens: usage && usage.input + usage.output });
     if (operation === 'responses.delete' || operation === 'interactions.delete')
       void services.store.drop(call.params.response_id ?? '', userId);
     if (!call.isClientGone) this.#whenCharged(() => this.#end({ isError, isComplete }));

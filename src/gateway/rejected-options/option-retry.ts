@@ -58,15 +58,9 @@ export class OptionRetry {
       rejectedOptions.count(row);
       call.addLogFields({ removed: row.option });
     }
-    log.warn('option.rejected', {
-      request: call.id,
-      account: account.id,
-      model,
-      dialect: row.dialect,
-      option: row.option,
-      status: failure.status,
-      sent_again: isFirst,
-    });
+    const { dialect, option } = row;
+    const about = { request: call.id, account: account.id, model, dialect, option };
+    log.warn('option.rejected', { ...about, status: failure.status, sent_again: isFirst });
     return isFirst;
   }
 

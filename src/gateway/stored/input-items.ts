@@ -9,7 +9,7 @@ export function fullInputItem(item: unknown, responseId: string, index: number):
   const id =
     typeof given.id === 'string' ? given.id : `${ID_PREFIX.get(type) ?? 'item'}_${suffixOf(responseId)}_${index}`;
   const status = given.status ?? 'completed';
-  if (type !== 'message') return { ...given, id, type, ...(WITH_STATUS.has(type) && { status }) };
+  if (type !== 'message') return { ...given, id, type, ...(WITH_STATUS.test(type) && { status }) };
   return { ...given, id, type, status, content: contentParts(given.content, given.role === 'assistant') };
 }
 
@@ -26,12 +26,7 @@ const ID_PREFIX: ReadonlyMap<string, string> = new Map([
   ['custom_tool_call_output', 'ctco'],
   ['compaction', 'cmp'],
 ]);
-const WITH_STATUS: ReadonlySet<string> = new Set([
-  'function_call',
-  'function_call_output',
-  'custom_tool_call',
-  'custom_tool_call_output',
-]);
+const WITH_STATUS = /^(?:function|custom_tool)_call(?:_output)?$/;
 
 const suffixOf = (responseId: string): string => responseId.replace(/^resp_/, '');
 

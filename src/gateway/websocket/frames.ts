@@ -74,11 +74,7 @@ export function rejectionFrame(status: number, code: string, message: string, pa
   return { type: 'error', status, error: { type, code, message, param } };
 }
 
-export function errorFrame(
-  status: number,
-  body: unknown,
-  headers: Readonly<Record<string, string | number>>,
-): JsonFrame {
+export function errorFrame(status: number, body: unknown, headers: Readonly<Record<string, string | number>>) {
   const { error } = maybeObject(body);
   const wait = headers['retry-after'];
   return {

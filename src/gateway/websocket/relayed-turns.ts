@@ -117,14 +117,8 @@ export class RelayedTurns implements TurnRunner {
     call: Call,
     { model, previous, scan: { bounds, tiers } }: Pick<AdmittedTurn, 'model' | 'previous' | 'scan'>,
   ): MaybePromise<Admission> {
-    const stored = storedBounds(previous, bounds.wholeContext);
-    return this.#services.billing.admit(call, this.#caller, {
-      operation: TURN.operation,
-      model,
-      ...bounds,
-      ...stored,
-      tiers,
-    });
+    const all = { ...bounds, ...storedBounds(previous, bounds.wholeContext), tiers };
+    return this.#services.billing.admit(call, this.#caller, { operation: TURN.operation, model, ...all });
   }
 
   #relay(admitted: AdmittedTurn, session: UpstreamSession): Promise<void> {

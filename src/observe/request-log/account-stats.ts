@@ -78,12 +78,9 @@ function modelsOf(rows: readonly ModelRow[], faults: readonly FaultRow[]): Accou
   const names = [...new Set([...rows, ...faults].map(({ model }) => model))].slice(0, MAX_MODELS);
   return names.map((name) => {
     const row = rows.find(({ model }) => model === name);
-    return {
-      model: name,
-      requests: Number(row?.requests ?? 0n),
-      errors: Number(row?.errors ?? 0n),
-      faults: sumByKind(faults.filter(({ model }) => model === name)),
-    };
+    const { requests = 0n, errors = 0n } = row ?? {};
+    const own = faults.filter(({ model }) => model === name);
+    return { model: name, requests: Number(requests), errors: Number(errors), faults: sumByKind(own) };
   });
 }
 

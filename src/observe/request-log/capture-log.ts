@@ -142,14 +142,11 @@ const contentOf = ({ tap, head, status }: Waiting): CaptureContent => ({
 });
 
 function bodyOf(body: TappedBody) {
+  const { bytes, isCut: cut } = body;
   const kept = body.join();
-  const text = textOf(kept, body.isCut);
-  return {
-    body: text ?? kept.toString('base64'),
-    encoding: text === undefined ? ('base64' as const) : ('utf8' as const),
-    bytes: body.bytes,
-    cut: body.isCut,
-  };
+  const text = textOf(kept, cut);
+  if (text !== undefined) return { body: text, encoding: 'utf8' as const, bytes, cut };
+  return { body: kept.toString('base64'), encoding: 'base64' as const, bytes, cut };
 }
 
 /** Undefined for bytes that are no UTF-8. The cut may go through a character. */

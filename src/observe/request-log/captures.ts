@@ -16,6 +16,7 @@ interface CaptureActor {
   /** Keys and calls of other users do not exist for a user. */
   readonly owner?: string | undefined;
 }
+type CaptureViewer = Omit<CaptureActor, 'now'> & { readonly sealer: Sealer };
 
 const HOUR_MS = 3_600_000;
 
@@ -45,12 +46,8 @@ export async function isCaptured(db: Db, userId: string, requestId: string): Pro
 }
 
 /** The look is on record before anything is shown. */
-export const viewCapture = (
-  db: Db,
-  id: string,
-  { by, owner, sealer }: Omit<CaptureActor, 'now'> & { readonly sealer: Sealer },
-): Promise<ShownCapture> =>
-  db.transaction().execute(async (tx) => {
+export const viewCapture = (db: Db, id: string, { by, owner, sealer }: CaptureViewer) =>
+  db.transaction().execute(async (tx): Promise<ShownCapture> => {
     let find = tx.selectFrom('captures').selectAll().where('request_id', '=', id);
     if (owner !== undefined) find = find.where('user_id', '=', owner);
     const row = await find.executeTakeFirst();

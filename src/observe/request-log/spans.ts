@@ -65,11 +65,8 @@ export async function openSpans(options: SpanOptions): Promise<SpanRecorder> {
       if (entry.error && entry.error !== 'caller') span.setStatus({ code: api.SpanStatusCode.ERROR });
       const context = api.trace.setSpan(api.ROOT_CONTEXT, span);
       for (const attempt of entry.trace.attempts) {
-        const attributes = attemptAttributes(
-          attempt,
-          entry,
-          providerOf(catalog(), attempt.groupId ?? entry.groupId, attempt.accountId),
-        );
+        const server = providerOf(catalog(), attempt.groupId ?? entry.groupId, attempt.accountId);
+        const attributes = attemptAttributes(attempt, entry, server);
         const name = `${operationName(entry)} ${attempt.model ?? ''}`.trim();
         const startTime = at(attempt.startMs);
         const child = tracer.startSpan(name, { kind: api.SpanKind.CLIENT, startTime, attributes }, context);

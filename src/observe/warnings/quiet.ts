@@ -26,11 +26,6 @@ export function quietUntil(quiet: QuietHours, now: number): number | undefined {
 const minutesOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
 function minuteOfDay(at: number, timezone: string): number {
-  const text = new Intl.DateTimeFormat('en-GB', {
-    timeZone: timezone,
-    hour: '2-digit',
-    minute: '2-digit',
-    hourCycle: 'h23',
-  }).format(at);
-  return minutesOf(text);
+  const time = { timeZone: timezone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  return minutesOf(new Intl.DateTimeFormat('en-GB', time).format(at));
 }

@@ -1,6 +1,6 @@
 /** What an image call made and used, read beside the response without keeping its pictures: as many as were returned, as the provider names them. */
 import { blockData, blocksOf, GrowingBuffer, JsonElider, valueOfJson } from '../../../core/index.ts';
-import { codecOf, type HubUsage } from '../../../dialects/index.ts';
+import { codecOf, type HubUsage, NO_USAGE } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
 import type { ImageCount } from '../../billing/call-facts.ts';
 import { estimateText } from '../../billing/request-tokens.ts';
@@ -119,15 +119,9 @@ export function estimateImageUsage({ settings, files }: RequestedImages, { kind,
   const usual = quality === 'auto' ? 'medium' : STATED.has(quality) ? quality : 'high';
   const each = imageTokens({ size, quality: usual, partialImages, format });
   const inputImage = files * Math.ceil(TOKENS_PER_INPUT_IMAGE / USUAL_SHARE);
-  return {
-    input: estimateText(prompt) + inputImage,
-    cacheRead: 0,
-    cacheWrite: 0,
-    inputImage,
-    output: each * count,
-    outputImage: each * count,
-    estimated: true,
-  };
+  const output = each * count;
+  const input = estimateText(prompt) + inputImage;
+  return { ...NO_USAGE, input, inputImage, output, outputImage: output, estimated: true };
 }
 
 /** The bound of an input image is this many times the tokens of an ordinary one. */
