@@ -11,15 +11,11 @@ const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id',
 export const SESSION_MEMBERS = ['prompt_cache_key', 'metadata', 'safety_identifier', 'user'] as const;
 
 /** A number in [0, 1), the same for a session on every replica. */
-const sessionHash = (session: string): number => Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48;
-
 export const affinityOf = (session: string | undefined): Affinity =>
-  session === undefined ? {} : { hash: sessionHash(session) };
+  session === undefined ? {} : { hash: Number.parseInt(hash('sha256', session).slice(0, 12), 16) / 2 ** 48 };
 
-export function sessionInHeaders(call: Call): string | undefined {
-  const name = SESSION_HEADERS.find((header) => call.header(header));
-  return name === undefined ? undefined : call.header(name);
-}
+export const sessionInHeaders = (call: Call): string | undefined =>
+  SESSION_HEADERS.map((name) => call.header(name)).find(Boolean);
 
 /** The conversation that the body of a request names. `read` returns the value of a member. */
 export function sessionInBody(

@@ -1,17 +1,17 @@
 /** The gateway: its services bound once, and the ways a call can take through it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Key } from '../access/keys/index.ts';
-import { RecentMap, type Sealer } from '../core/index.ts';
-import { balanceReport, type Metering } from '../ledger/index.ts';
-import type { Db } from '../platform/db/index.ts';
+import { RecentMap } from '../core/index.ts';
+import { balanceReport } from '../ledger/index.ts';
+import type { StoreServices } from '../platform/db/index.ts';
 import * as web from '../platform/web/index.ts';
-import { AccountQueue, acquireSlot, type Limiter, RetryBudget } from '../providers/pool/index.ts';
+import { AccountQueue, acquireSlot, RetryBudget } from '../providers/pool/index.ts';
 import { type InferenceOperation, WEBSOCKET } from '../rules/index.ts';
 import { createBackground } from './background/background.ts';
 import { BackgroundRuns, type Followed } from './background/runs.ts';
 import { BatchStore } from './batches/batch-store.ts';
 import { BatchWorker } from './batches/batch-worker.ts';
-import { Billing } from './billing/admission.ts';
+import { Billing, type BillingServices } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { type ChosenGroup, chooseGroup } from './choose-group.ts';
 import { ConversationStore } from './conversations/conversation-store.ts';
@@ -38,15 +38,10 @@ import { ResponsesSessions, type SessionDrain } from './websocket/session.ts';
 import type { OpenedSession, SessionHost } from './websocket/turn.ts';
 
 export interface GatewayOptions
-  extends Pick<
-      GatewayServices,
-      'bodyLimit' | 'catalog' | 'clock' | 'log' | 'pool' | 'samplesReplies' | 'threads' | 'upstream'
-    >,
-    Pick<ConvertedServices, 'accountTag' | 'mediaFetcher' | 'opaqueKey'> {
-  readonly db: Db;
-  readonly sealer: Sealer;
-  readonly limiter: Limiter;
-  readonly metering: Metering;
+  extends Pick<GatewayServices, 'bodyLimit' | 'catalog' | 'samplesReplies' | 'threads' | 'upstream'>,
+    Pick<ConvertedServices, 'accountTag' | 'mediaFetcher' | 'opaqueKey'>,
+    BillingServices,
+    StoreServices {
   readonly streamLimits: web.ClientStreamLimits;
   /** Days that stored responses are kept; 0 keeps them in the memory of this replica only. */
   readonly storedDays: number;

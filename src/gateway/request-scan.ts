@@ -2,13 +2,10 @@
 import * as core from '../core/index.ts';
 import * as rules from '../rules/index.ts';
 
-/** The values of the body count into the steps of the request. */
-export type ScanOptions = ScanLimits &
-  (
-    | { readonly findings: core.ShapeFindings; readonly steps?: undefined }
-    | { readonly findings?: undefined; readonly steps: core.StepBudget }
-  );
-interface ScanLimits {
+export interface ScanOptions {
+  /** Of the request: the values of the body count. */
+  readonly steps: core.StepBudget;
+  readonly findings?: core.ShapeFindings;
   readonly operation?: rules.InferenceOperation;
   /** Throws for a body with more values than the event loop can read at once. */
   readonly isLight?: boolean;
@@ -21,11 +18,11 @@ export const scanRequest = (body: Buffer, wanted: ReadonlySet<string>, options: 
 
 export function measureRequest(body: Buffer, wanted: ReadonlySet<string>, options: ScanOptions): core.MeasuredBody {
   if (body.length === 0) throw core.fail('invalid_request', 'The body is empty; a JSON object is expected.');
-  const { operation, findings, isLight = false } = options;
+  const { operation, steps, findings, isLight = false } = options;
   const isReply = operation === undefined || rules.inferenceRow(operation).vectors !== true;
   const ofReply = isLight ? lightLimits(findings) : rules.REQUEST_JSON_LIMITS;
   const measured = asJson(() => core.measureMembers(body, wanted, isReply ? ofReply : rules.JSON_LIMITS, findings));
-  (options.findings ? options.findings.steps : options.steps).take(measured.values);
+  steps.take(measured.values);
   if (isReply && options.mayHoldOwn !== false) rejectManyEnvelopes(body);
   return measured;
 }
@@ -84,7 +81,7 @@ export function unknownIn(
   steps: core.StepBudget,
 ): string | undefined {
   const findings = findingsFor(operation, dialect, steps);
-  scanRequest(body, core.NO_MEMBERS, { operation, findings });
+  scanRequest(body, core.NO_MEMBERS, { operation, findings, steps });
   return findings.unknown;
 }
 

@@ -37,7 +37,7 @@ const isAdded = (found: string): boolean => found === 'tool_choice.require_appro
 export function unknownIn(dialect: Dialect, body: unknown): string | undefined {
   const operation = CREATING[dialect];
   const findings = findingsFor(operation, dialect, new StepBudget());
-  scanRequest(Buffer.from(JSON.stringify(body)), new Set(), { operation, findings });
+  scanRequest(Buffer.from(JSON.stringify(body)), new Set(), { operation, findings, steps: findings.steps });
   return findings.unknown;
 }
 

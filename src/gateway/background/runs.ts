@@ -1,5 +1,5 @@
 /** The background responses that this process makes, for groups that do not speak the responses dialect. Reasons: docs/adr/0014-background-responses.md */
-import { errorFields, fail, failAt, newId, sse, within } from '../../core/index.ts';
+import { errorFields, fail, failAt, newId, within } from '../../core/index.ts';
 import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
 import type { BackgroundRunner, BackgroundStart } from '../converted/context.ts';
@@ -92,8 +92,7 @@ export class BackgroundRuns implements BackgroundRunner {
     if (copied.isComplete || copied.isClosed()) return;
     await this.#until(async () => copied.isClosed() || (await this.#hasEnded(id, userId)), BACKGROUND.readMs);
     const content = await this.#services.store.content(id, userId);
-    const rest = content && !isRunning(content) ? eventsAfter(content, copied.last) : [];
-    copied.stream.end(rest.map((event) => sse(JSON.stringify(event), event.type)).join(''));
+    copied.stream.end(content && !isRunning(content) ? eventsAfter(content, copied.last) : '');
   }
 
   /** Asks the process that makes the response to end it, and waits for that. Returns the response as it is then. */

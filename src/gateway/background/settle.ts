@@ -61,7 +61,8 @@ const endRow = (tx: Tx, reference: string, state: 'settled' | 'released') =>
 /** A failed response costs nothing, a cancelled one what the provider reports (ADR 13). */
 export async function settleResponse(services: BackgroundServices, tx: Tx, row: BackgroundRow, response: Json) {
   const { status } = response;
-  const reported = status === 'failed' ? undefined : usageOf(response);
+  const found = status === 'failed' ? undefined : usageOfResponse(response);
+  const reported = found?.estimated || found?.invalid !== undefined ? undefined : found;
   const usage = status === 'failed' || status === 'cancelled' ? reported : estimated(row, response, reported);
   if (!usage) return releaseRow(tx, row.reference);
   await settleRow(services, tx, row, { usage, replyModel: response.model });
@@ -117,11 +118,6 @@ const operationOf = (row: BackgroundRow, catalog: Catalog) =>
   row.state !== 'converting' && catalog.group(row.group_id)?.style === 'generate-content'
     ? 'interactions.create'
     : 'responses.create';
-
-function usageOf(response: Json): HubUsage | undefined {
-  const usage = usageOfResponse(response);
-  return usage?.estimated || usage?.invalid !== undefined ? undefined : usage;
-}
 
 export function estimated(row: BackgroundRow, response: Json, reported?: HubUsage): HubUsage {
   const output = (): number =>

@@ -1,13 +1,11 @@
 /** Types that the parts of a converted call share. */
 import type { Account, Model } from '../../catalog/index.ts';
 import type * as dialects from '../../dialects/index.ts';
-import type { Call } from '../../platform/web/index.ts';
-import type { Capabilities, InferenceOperation } from '../../rules/index.ts';
+import type { Capabilities } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
-import type { Caller } from '../caller.ts';
-import type { GatewayServices } from '../services.ts';
+import type { CallSource, GatewayServices } from '../services.ts';
 import type { StoredHead } from '../stored/response-cache.ts';
 import type { Tries } from '../try-ways.ts';
 import type { ConvertedImages } from './image-usage.ts';
@@ -37,11 +35,8 @@ export interface BackgroundStart {
 }
 
 /** One converted call. The same for all its attempts and rounds. */
-export interface CallContext {
+export interface CallContext extends CallSource {
   readonly services: ConvertedServices;
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly operation: InferenceOperation;
   readonly pair: dialects.Pair;
   readonly accounts: readonly Account[];
   readonly tries?: Tries | undefined;

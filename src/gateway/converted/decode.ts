@@ -77,10 +77,9 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps
   const decoded = input.counts
     ? dialects.decodeCount(from, body, input.head)
     : clientFor(operation, from, () => items, sign).decodeRequest(body, input.head);
-  const request = withState(dialects.openSummaries(dropForged(decoded, sign)), {
-    ...(previousId && { previousId }),
-    ...(!input.stores && { store: false }),
-  });
+  const opened = dialects.openSummaries(dropForged(decoded, sign));
+  const state = { ...opened.state, ...(previousId && { previousId }), ...(!input.stores && { store: false }) };
+  const request = { ...opened, state };
   if (input.counts) {
     const count = { model: body.model, estimate: estimateRequest(request, undefined, steps) };
     return { request, input: '[]', facts: { bodyBytes: bytes.length }, count };
@@ -115,8 +114,3 @@ export const clientFor = (
   compacts(operation)
     ? dialects.compactionClient({ sign, userMessages: (id) => userMessages(input(), id) })
     : dialects.codecOf(from).client;
-
-const withState = (request: dialects.HubRequest, more: dialects.HubRequest['state']): dialects.HubRequest => ({
-  ...request,
-  state: { ...request.state, ...more },
-});

@@ -1,5 +1,5 @@
 /** Stored responses as their readers get them: the object, its events, or a page of its input. Large ones are read in a thread. */
-import { failAt, sse } from '../../core/index.ts';
+import { failAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Call, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { WORKING_COPIES } from '../../rules/index.ts';
@@ -36,10 +36,7 @@ export const readingJob: ThreadJob<ReadingInput, StoredReading> = {
     const last = turns.pop() ?? { input: [], response: {} };
     const text = {
       object: () => JSON.stringify(last.response),
-      events: () =>
-        eventsAfter(last, form.kind === 'events' ? form.after : -1)
-          .map((event) => sse(JSON.stringify(event), event.type))
-          .join(''),
+      events: () => eventsAfter(last, form.kind === 'events' ? form.after : -1),
       input: () => JSON.stringify(pageOf([...turns.flatMap(itemsOfTurn), ...last.input], id, form)),
     }[form.kind]();
     return { text, isRunning: isRunning(last) };

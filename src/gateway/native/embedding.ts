@@ -23,7 +23,7 @@ export const embeddingJob: ThreadJob<Pick<ScanInput, 'operation' | 'bytes'>, Emb
   name: 'embeddingJob',
   run({ operation, bytes: body }, steps) {
     const findings = findingsFor(operation, 'generate', steps);
-    const members = scanRequest(body, WANTED, { operation, findings });
+    const members = scanRequest(body, WANTED, { operation, findings, steps });
     const media = findings.tagged.filter(({ tag }) => tag === 'media').map(({ span }) => span);
     return {
       names: asJson(() => modelNames(body, members)),

@@ -40,13 +40,10 @@ export function rejectReshapingHeaders(call: Call): void {
 /** Accepts JSON or events, and does not prefer Protocol Buffers, which the provider offers too. */
 const READABLE = /^(?!.*protobuf).*(?:json|text\/(?:event-stream|\*)|\*\/\*|application\/\*)/i;
 
-function hopByHop(connection: string | undefined): readonly string[] {
-  return connection === undefined || connection === 'keep-alive'
-    ? []
-    : connection
-        .toLowerCase()
-        .split(',')
-        .map((name) => name.trim());
+function hopByHop(connection = 'keep-alive'): readonly string[] {
+  if (connection === 'keep-alive') return [];
+  const names = connection.toLowerCase().split(',');
+  return names.map((name) => name.trim());
 }
 
 export function responseHeaders(call: Call, headers: HttpHeaders): Record<string, string> {

@@ -12,8 +12,14 @@ const find = (body: object | string, dialect: Dialect = 'responses') =>
 function idsIn(body: Buffer, dialect: Dialect) {
   const operation = `${dialect}.create` as const;
   const findings = findingsFor(operation, dialect, new StepBudget());
-  const members = scanRequest(body, new Set(['input', 'tools', 'conversation', 'messages']), { operation, findings });
-  return dialect === 'generate' ? findGoogleIds(body) : findProviderIds(body, dialect, { members, findings });
+  const members = scanRequest(body, new Set(['input', 'tools', 'conversation', 'messages']), {
+    operation,
+    findings,
+    steps: findings.steps,
+  });
+  return dialect === 'generate'
+    ? findGoogleIds(body)
+    : findProviderIds(body, dialect, { members, findings });
 }
 
 test('findProviderIds finds references to items, with and without a type', () => {
@@ -148,7 +154,11 @@ test('the scan watches names wherever they stand, also in what no table knows', 
       const file = isEscaped ? '{"f\\u0069le_id":"f"}' : '{"type":"file","file_id":"f"}';
       const body = names.reduce((text, name) => `{"${name}":${isList ? `[${text}]` : text}}`, file);
       const findings = findingsFor('messages.create', 'messages', new StepBudget());
-      scanRequest(Buffer.from(`{"messages":[${body}]}`), new Set(), { operation: 'messages.create', findings });
+      scanRequest(Buffer.from(`{"messages":[${body}]}`), new Set(), {
+        operation: 'messages.create',
+        findings,
+        steps: findings.steps,
+      });
       assert.equal(findings.isWatched, true);
     }),
   );

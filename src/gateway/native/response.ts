@@ -2,15 +2,14 @@
 import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
 import { type Fault, type HubUsage, NO_USAGE } from '../../dialects/index.ts';
-import { type Call, type ClientStream, type ClientStreams, UNBUFFERED } from '../../platform/web/index.ts';
+import { type ClientStream, UNBUFFERED } from '../../platform/web/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { timesOf } from '../billing/output-meter.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
-import type { Caller } from '../caller.ts';
 import { droppedHeaders } from '../dropped.ts';
-import type { ResponseStore } from '../stored/store.ts';
+import type { CallSource, GatewayServices } from '../services.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { EventFilter, redactBytes } from './event-filter.ts';
 import { responseHeaders } from './headers.ts';
@@ -23,11 +22,8 @@ import { StreamTap } from './stream-tap.ts';
 import { UnaryTap } from './unary-tap.ts';
 import type { Tap, TapResult } from './usage-tap.ts';
 
-export interface NativeResponseContext {
-  readonly services: { readonly clientStreams: ClientStreams; readonly store: ResponseStore };
-  readonly call: Call;
-  readonly caller: Caller;
-  readonly operation: rules.InferenceOperation;
+export interface NativeResponseContext extends CallSource {
+  readonly services: Pick<GatewayServices, 'clientStreams' | 'store'>;
   readonly dialect: rules.Dialect;
   readonly model?: Secrets['model'];
   readonly request: Pick<

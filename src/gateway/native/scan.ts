@@ -88,11 +88,11 @@ export function scanNative(
   const asSent = findingsFor(operation, dialect, steps, trail);
   const { known, marks } = asSent;
   const holdsOwn = mayHoldOwn(known ? sent.subarray(known.at) : sent);
-  const first = scanRequest(sent, wanted, { operation, findings: asSent, isLight, mayHoldOwn: holdsOwn });
+  const first = scanRequest(sent, wanted, { operation, findings: asSent, steps, isLight, mayHoldOwn: holdsOwn });
   const own = cutMembers(sent, asSent);
   const body = omitsOpaque ? stripOpaque(own, dialect, steps) : holdsOwn ? stripEnvelopes(own, dialect, steps) : own;
   const findings = body === sent ? asSent : findingsFor(operation, dialect, steps);
-  const members = body === sent ? first : scanRequest(body, wanted, { operation, findings });
+  const members = body === sent ? first : scanRequest(body, wanted, { operation, findings, steps });
   const hasModelInPath = rules.inferenceRow(operation).reader === 'path-model';
   if (hasModelInPath) checkDialect(body, members);
   const read = (name: string): unknown => asJson(() => valueAt(body, members.get(name)));

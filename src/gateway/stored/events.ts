@@ -1,13 +1,9 @@
 /** The events of a stored response: each item in one piece, in order, then the last event. */
+import { sse } from '../../core/index.ts';
 import type { StoredContent } from './turn-text.ts';
 
-export interface StoredEvent {
-  readonly type: string;
-  readonly sequence_number: number;
-}
-
-/** Those after the number that a reader has. The last event keeps its number, so that a reader of single deltas gets it too. */
-export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: number): StoredEvent[] {
+/** Those after the number that a reader has, as a stream. The last event keeps its number, so that a reader of single deltas gets it too. */
+export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: number): string {
   const started = { ...response, status: 'in_progress', output: [], usage: null };
   const items: unknown[] = Array.isArray(response.output) ? response.output : [];
   const events = [
@@ -19,10 +15,12 @@ export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: n
     ]),
   ];
   const last = { type: `response.${typeOfEnd(response.status)}`, response };
-  return [
+  const numbered = [
     ...events.map((event, sequence_number) => ({ ...event, sequence_number })),
     { ...last, sequence_number: Math.max(events.length, lastEvent) },
-  ].filter(({ sequence_number }) => sequence_number > after);
+  ];
+  const missing = numbered.filter(({ sequence_number }) => sequence_number > after);
+  return missing.map((event) => sse(JSON.stringify(event), event.type)).join('');
 }
 
 /** The word in the last event of a stream. No event of its own says that a response was cancelled. */

@@ -3,20 +3,17 @@ import { fail } from '../../core/index.ts';
 import type { BodyReservation } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';
 
-export interface LaneEntry {
+interface LaneEntry {
   readonly responseId: string;
   readonly base: string | undefined;
   /** Input and output so far, as a list of items of the responses dialect, as the client received them. */
   readonly json: Buffer;
-}
-
-interface KeptEntry extends LaneEntry {
   readonly memory: BodyReservation;
 }
 
 export class LaneHistory {
   readonly #reserve: () => BodyReservation;
-  readonly #latest = new Map<string, KeptEntry>();
+  readonly #latest = new Map<string, LaneEntry>();
   #bytes = 0;
 
   constructor(reserve: () => BodyReservation) {

@@ -57,10 +57,8 @@ export class CaptureLog {
 
   async stop(): Promise<void> {
     this.#cancel?.();
-    await within(
-      this.#running.then(() => this.#flush()),
-      { clock: this.#options.clock, ms: STOP_MS, late: () => {} },
-    );
+    const flushed = this.#running.then(() => this.#flush());
+    await within(flushed, { clock: this.#options.clock, ms: STOP_MS, late: () => {} });
   }
 
   #add(call: Call, key: Key, tap: BodyTap): void {

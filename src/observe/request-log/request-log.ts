@@ -53,10 +53,8 @@ export class RequestLog {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();
-    await within(
-      this.#drain().catch(() => {}),
-      { clock: this.#options.clock, ms: STOP_MS, late: () => {} },
-    );
+    const drained = this.#drain().catch(() => {});
+    await within(drained, { clock: this.#options.clock, ms: STOP_MS, late: () => {} });
     this.#dropped += this.#entries.length;
     this.#entries = [];
   }

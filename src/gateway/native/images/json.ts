@@ -31,7 +31,7 @@ export function imageJson(sent: Buffer, { cut, modelSpan, ...scan }: ImageScan):
 
 function scanImage(sent: Buffer, operation: InferenceOperation, steps: StepBudget): ImageScan {
   const findings = findingsFor(operation, 'responses', steps);
-  const members = scanRequest(sent, WANTED, { operation, findings });
+  const members = scanRequest(sent, WANTED, { operation, findings, steps });
   const read = (name: string): unknown => asJson(() => valueAt(sent, members.get(name)));
   const sources = operation === 'images.edit' ? readSources(read('images'), read('mask')) : [];
   const [other] = findings.tagged;

@@ -57,20 +57,15 @@ export class ImageTap implements Tap {
 }
 
 type Picture = Readonly<Partial<Record<'size' | 'quality' | 'usage', unknown>>>;
-interface Pictures {
-  readonly pictures: readonly Picture[];
-  readonly isComplete: boolean;
-  readonly isError: boolean;
-}
 
-function readBody(text: Buffer): Pictures {
+function readBody(text: Buffer) {
   const body = parse(text.toString('utf8'));
   const { data } = (body ?? {}) as { data?: unknown };
-  const pictures = body && Array.isArray(data) ? data.map(() => body) : [];
+  const pictures: Picture[] = body && Array.isArray(data) ? data.map(() => body) : [];
   return { pictures, isComplete: body !== undefined, isError: pictures.length === 0 && body?.error !== undefined };
 }
 
-function readEvents(text: Buffer): Pictures {
+function readEvents(text: Buffer) {
   const events = blocksOf(text).flatMap((block) => parse(blockData(block.toString('utf8'))) ?? []);
   const last = events.at(-1);
   return {
