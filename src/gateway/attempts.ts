@@ -19,11 +19,8 @@ import { shortened } from './upstream-request.ts';
  * Resolves when the client has its response or is gone, with the account that has the request: a client that has left pays for what its
  * provider does. Rejects with the error for the client.
  */
-export const runAttempts = (
-  call: Call,
-  upstreamCall: UpstreamCall,
-  services: AttemptServices,
-): Promise<Account | undefined> => new Attempts(call, upstreamCall, services).run();
+export const runAttempts = (call: Call, upstreamCall: UpstreamCall, services: AttemptServices) =>
+  new Attempts(call, upstreamCall, services).run();
 
 class Attempts implements AttemptHost {
   readonly #call: Call;

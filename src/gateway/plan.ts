@@ -77,11 +77,9 @@ export function plan(request: PlannedRequest, caller: Caller, catalog: Catalog):
     const fallback = { line: `${group.id}/${line.name}`, model: { ...line, name: model.name } };
     return planGroup(request, { key: caller.key, group, fallback }, catalog, fallback.model);
   });
-  return {
-    ways: [...own.ways, ...others.flatMap(({ ways }) => ways)],
-    leftOut: [...own.leftOut, ...others.flatMap(({ leftOut }) => leftOut)],
-    refusal: own.refusal,
-  };
+  const all = [own, ...others];
+  const leftOut = all.flatMap((one) => one.leftOut);
+  return { ways: all.flatMap(({ ways }) => ways), leftOut, refusal: own.refusal };
 }
 
 function planGroup(request: PlannedRequest, caller: Caller, catalog: Catalog, model: Model | undefined): Plan {

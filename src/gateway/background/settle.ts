@@ -70,12 +70,9 @@ export async function settleResponse(services: BackgroundServices, tx: Tx, row: 
             where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
 }
 
-export async function settleRow(
-  { catalog, clock, log }: BackgroundServices,
-  tx: Tx,
-  row: BackgroundRow,
-  { usage: reported, replyModel }: BackgroundCharge,
-): Promise<void> {
+export async function settleRow(services: BackgroundServices, tx: Tx, row: BackgroundRow, charge: BackgroundCharge) {
+  const { catalog, clock, log } = services;
+  const { usage: reported, replyModel } = charge;
   const used = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
   const { held, userPpm } = await termsOf(tx, row);
   const multipliers = [catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED, userPpm ?? UNCHANGED];

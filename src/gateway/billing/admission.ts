@@ -9,24 +9,17 @@ import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
-import {
-  maxOfAll,
-  type Priced,
-  type PricedModel,
-  pricedUsage,
-  type ReplySource,
-  type ServingAccount,
-} from './other-models.ts';
+import * as models from './other-models.ts';
 
-export interface Quote extends Priced {
+export interface Quote extends models.Priced {
   readonly maxCost: core.Nanos;
   readonly tier: ChosenTier | undefined;
   readonly multipliers: readonly bigint[];
-  readonly others: readonly PricedModel[];
+  readonly others: readonly models.PricedModel[];
 }
 
-export interface SettledBy extends ReplySource {
-  readonly account: ServingAccount;
+export interface SettledBy extends models.ReplySource {
+  readonly account: models.ServingAccount;
   readonly images?: ImageCount | undefined;
   readonly reported?: HubUsage | undefined;
 }
@@ -123,7 +116,7 @@ export function quoteCall(
   ratesOf: (price: PriceRow) => ledger.Rates = ({ rates }) => ledger.parseRates(rates),
 ): Quote {
   rejectUnknown(group, facts);
-  const priceOf = (model: Model, param: string): Priced => {
+  const priceOf = (model: Model, param: string): models.Priced => {
     const price = priceAt(model.line, now);
     // No price, or only an announced one. Serving it would give it away.
     if (!price && !model.line.isFree)
@@ -148,7 +141,7 @@ export function quoteCall(
     path: one.path,
     nanos: ledger.maxCostOf(requestFacts(group, factsFor(facts, one.model)), one.rates, multipliers),
   }));
-  return { maxCost: maxOfAll(maxCost, otherCosts), rates, tier, multipliers, priceId, others };
+  return { maxCost: models.maxOfAll(maxCost, otherCosts), rates, tier, multipliers, priceId, others };
 }
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
@@ -207,7 +200,7 @@ class ReservedAdmission implements Admission {
     const { multipliers } = quote;
     const { key, group } = caller;
     const used = withTier(images ? { ...given, images: byKind(images) } : given, quote);
-    const { usage, rates, priceId, ratesOf } = pricedUsage(used, { ...quote, model: facts.model }, from);
+    const { usage, rates, priceId, ratesOf } = models.pricedUsage(used, { ...quote, model: facts.model }, from);
     const estimated = given.estimated === true;
     services.limiter.count(key, usage.input + usage.output);
     services.pool.usage.count(accountId, usage.input + usage.output);

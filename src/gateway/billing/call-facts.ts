@@ -58,7 +58,8 @@ export function requestFacts(group: Caller['group'], given: CallFacts): RequestF
   const limit = facts.maxOutput ?? assumedOutput(facts);
   const isUnknown = unknown !== undefined;
   // What is not known may ask for more pictures, and for larger ones.
-  const images = isUnknown && facts.images ? mostImages(facts.images) : facts.images;
+  const most = Math.max(facts.images?.count ?? 0, rules.DEFAULT_TOOL_USES);
+  const images = isUnknown && facts.images ? { kind: 'auto/auto', count: most } : facts.images;
   const drawn = isUnknown && images ? images.count * rules.imageTokens(LARGEST_IMAGE) : 0;
   const output = isUnknown && !vectors ? Math.max(limit, drawn, assumedOutput(facts)) : limit;
   return {
@@ -72,9 +73,6 @@ export function requestFacts(group: Caller['group'], given: CallFacts): RequestF
 }
 
 const LARGEST_IMAGE = { size: rules.IMAGE_PRESETS['4K']['16:9'], quality: 'high', partialImages: 3 };
-const mostImages = ({ count }: ImageCount): ImageCount => ({
-  ...{ kind: 'auto/auto', count: Math.max(count, rules.DEFAULT_TOOL_USES) },
-});
 
 /** Text and images have none; stored turns, files and what tools read may. */
 const mayReadAudio = ({ mediaTokens = 0, moreInput = 0, toolInput = 0, wholeContext }: CallFacts): boolean =>

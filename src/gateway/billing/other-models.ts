@@ -50,7 +50,9 @@ export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source:
   const { models: rows = [], ...whole } = given;
   const beside = others.filter((one) => !isChoice(one));
   const models = rows.flatMap((row): ModelUsage[] => {
-    const other = modelOfRow(row, call.model, beside, from.account);
+    // None where it is the requested model, or one that the request does not name.
+    const named = beside.find(({ tool }) => tool === row.model);
+    const other = named ?? bestMatch(row.model, call.model, beside, from.account);
     return other ? [{ ...row, price: priceName(other) }] : [];
   });
   const usage = { ...whole, ...(models.length > 0 && { models }), ...(replyModel !== undefined && { replyModel }) };
@@ -59,16 +61,6 @@ export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source:
 }
 
 const priceName = ({ priceId }: PricedModel): string => String(priceId ?? 0);
-
-/** Undefined when the row is of the requested model, or of a model that the request does not name. */
-function modelOfRow(
-  { model: name }: ModelUsage,
-  own: ModelNames,
-  beside: readonly PricedModel[],
-  account: ServingAccount | undefined,
-): PricedModel | undefined {
-  return beside.find(({ tool }) => tool === name) ?? bestMatch(name, own, beside, account);
-}
 
 /** The choice that the reply names. Where it names none of them, the dearest one is charged: which one served is not known. */
 function servedBy(usage: MeteredUsage, call: PricedCallModels, { account, replyModel }: NamedSource): Priced {

@@ -45,9 +45,7 @@ export const inputBoundsOf = (request: unknown, bytes: number, steps: core.StepB
 };
 
 class MediaCount {
-  #images = 0;
-  #tokens = 0;
-  #file: string | undefined;
+  readonly #found = { inputImages: 0, mediaTokens: 0, wholeContext: undefined as string | undefined };
   /** Bytes of inline media, which the model does not read as text. */
   #inlineBytes = 0;
   readonly #textOf: TextOf;
@@ -59,12 +57,7 @@ class MediaCount {
   }
 
   bounds(bytes: number): InputBounds {
-    return {
-      bodyBytes: Math.max(0, bytes - this.#inlineBytes),
-      inputImages: this.#images,
-      mediaTokens: this.#tokens,
-      wholeContext: this.#file,
-    };
+    return { bodyBytes: Math.max(0, bytes - this.#inlineBytes), ...this.#found };
   }
 
   /** As deep as the JSON limits allow. */
@@ -90,12 +83,13 @@ class MediaCount {
     else if (claim === 'file' && !isText(sourceOf(part)))
       this.#count('file', part, sourceOf(part).data, part.file_data, objectIn(part.file).file_data);
     // A reply in audio, kept by the provider.
-    if (part.role === 'assistant' && typeof objectIn(part.audio).id === 'string') this.#file ??= 'audio.id';
+    if (part.role === 'assistant' && typeof objectIn(part.audio).id === 'string')
+      this.#found.wholeContext ??= 'audio.id';
     // Parts of generate-content have no type.
     const inline = objectIn(part.inlineData ?? part.inline_data);
     if (inline !== NOTHING) this.#count(claimOf(inline), part, inline.data);
     // What the address leads to may be of another type than the request says.
-    if (objectIn(part.fileData ?? part.file_data) !== NOTHING) this.#file ??= 'fileData';
+    if (objectIn(part.fileData ?? part.file_data) !== NOTHING) this.#found.wholeContext ??= 'fileData';
   }
 
   /** The first string is the content; without one it is elsewhere, and the claim decides. */
@@ -106,16 +100,16 @@ class MediaCount {
     if (media) this.#inlineBytes += inline.bytes;
     const kind = media && media.kind !== 'unknown' ? media.kind : claim;
     if (claim === 'file' || kind === 'document' || kind === 'file' || (kind !== 'image' && !media))
-      this.#file ??= String(part.type ?? 'inlineData');
-    else if (kind === 'image') this.#images += 1;
+      this.#found.wholeContext ??= String(part.type ?? 'inlineData');
+    else if (kind === 'image') this.#found.inputImages += 1;
     else this.#addLength(claim === 'video' ? 'video' : kind, part, media, inline);
   }
 
   #addLength(kind: MediaClaim, part: Json, media: core.MediaLength | undefined, inline: Inline | undefined): void {
     const seconds = media && 'seconds' in media ? media.seconds : undefined;
-    if (seconds !== undefined) this.#tokens += tokensOf(kind, seconds, part);
-    else if (kind === 'audio' && inline) this.#tokens += inline.file.size * MAX_TOKENS_PER_BYTE;
-    else this.#file ??= String(part.type ?? 'inlineData');
+    if (seconds !== undefined) this.#found.mediaTokens += tokensOf(kind, seconds, part);
+    else if (kind === 'audio' && inline) this.#found.mediaTokens += inline.file.size * MAX_TOKENS_PER_BYTE;
+    else this.#found.wholeContext ??= String(part.type ?? 'inlineData');
   }
 
   /** Undefined for an address, which is read as text. The text may be cut at its first escape. */

@@ -46,11 +46,7 @@ export interface ToolUses {
 }
 
 /** `read` returns a member of the request. `tools`: those that may be hosted, where they are known already. */
-export function toolFactsOf(
-  read: Read,
-  limitsAll: boolean,
-  tools: readonly PlacedTool[] = toolsIn(read),
-): { readonly bounds: ToolBounds; readonly toolUses: ToolUses | undefined } {
+export function toolFactsOf(read: Read, limitsAll: boolean, tools: readonly PlacedTool[] = toolsIn(read)) {
   const uses = [...tools.flatMap(({ tool, path }) => usesOf(objectIn(tool) ?? {}, path)), ...requestUses(read)];
   if (uses.length === 0) return { bounds: hasTools(read) ? CLIENT_TOOLS : NO_TOOLS, toolUses: undefined };
   const calls = countIn(read('max_tool_calls'), 'max_tool_calls');

@@ -17,9 +17,7 @@ function idsIn(body: Buffer, dialect: Dialect) {
     findings,
     steps: findings.steps,
   });
-  return dialect === 'generate'
-    ? findGoogleIds(body)
-    : findProviderIds(body, dialect, { members, findings });
+  return dialect === 'generate' ? findGoogleIds(body) : findProviderIds(body, dialect, { members, findings });
 }
 
 test('findProviderIds finds references to items, with and without a type', () => {

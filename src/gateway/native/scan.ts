@@ -80,10 +80,8 @@ const WANTED: ReadonlySet<string> = new Set([
 ]);
 const WANTED_OF_GENERATE: ReadonlySet<string> = new Set([...WANTED, ...GOOGLE_MARKERS.names]);
 
-export function scanNative(
-  { operation, dialect, bytes: sent, omitsOpaque, isLight = false, trail }: ScanInput,
-  steps: StepBudget,
-): NativeScan {
+export function scanNative(input: ScanInput, steps: StepBudget): NativeScan {
+  const { operation, dialect, bytes: sent, omitsOpaque, isLight = false, trail } = input;
   const wanted = dialect === 'generate' ? WANTED_OF_GENERATE : WANTED;
   const asSent = findingsFor(operation, dialect, steps, trail);
   const { known, marks } = asSent;

@@ -1,32 +1,25 @@
 /** What a native response reports in other forms than its usage: searches, and the usage of interactions in the form of the responses dialect. */
 import { elementsAt, membersAt, type Span, scanMembers, spanAt, valueAt } from '../../core/index.ts';
-import {
-  billedSearches,
-  codecOf,
-  type HubUsage,
-  type JsonObject,
-  maybeList,
-  maybeObject,
-} from '../../dialects/index.ts';
+import * as dialects from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 import { withServiceTier } from '../billing/usage.ts';
 
 /** In the web and in stored files; a price has a rate for each. */
-export type Searches = Required<Pick<HubUsage, 'searches' | 'fileSearches'>>;
+export type Searches = Required<Pick<dialects.HubUsage, 'searches' | 'fileSearches'>>;
 const NONE: Searches = { searches: 0, fileSearches: 0 };
 
 /** Counts that the provider reported stay as they are. */
-export const addSearches = (usage: HubUsage, { searches, fileSearches }: Searches): HubUsage => ({
+export const addSearches = (usage: dialects.HubUsage, { searches, fileSearches }: Searches): dialects.HubUsage => ({
   ...(searches > 0 && { searches }),
   ...(fileSearches > 0 && { fileSearches }),
   ...usage,
 });
 
 /** Of a response object of the responses dialect, or of an interaction. */
-export function usageOfResponse(response: JsonObject | undefined): HubUsage | undefined {
+export function usageOfResponse(response: dialects.JsonObject | undefined): dialects.HubUsage | undefined {
   const { usage: reported, service_tier: tier, tool_usage: tools } = response ?? {};
   const report = withServiceTier(reportOf(reported), tier);
-  const usage = codecOf('responses').upstream.readUsage(report, tools ?? groundingOf(reported));
+  const usage = dialects.codecOf('responses').upstream.readUsage(report, tools ?? groundingOf(reported));
   return usage && addSearches(usage, searchesIn('responses', response));
 }
 
@@ -42,10 +35,11 @@ export const mayHaveSearches = (dialect: Dialect, bytes: Buffer): boolean => {
 
 /** In a response that is parsed: the response object, or a chunk with the grounding of its first candidate. */
 export function searchesIn(dialect: Dialect, response: unknown): Searches {
-  const { output, candidates, modelVersion } = maybeObject(response);
-  if (dialect === 'responses') return countCalls(maybeList(output).map((item) => maybeObject(item).type));
+  const { output, candidates, modelVersion } = dialects.maybeObject(response);
+  if (dialect === 'responses')
+    return countCalls(dialects.maybeList(output).map((item) => dialects.maybeObject(item).type));
   if (dialect !== 'generate') return NONE;
-  const grounding = maybeObject(maybeObject(maybeList(candidates)[0]).groundingMetadata);
+  const grounding = dialects.maybeObject(dialects.maybeObject(dialects.maybeList(candidates)[0]).groundingMetadata);
   return grounded(modelVersion, grounding);
 }
 
@@ -54,9 +48,9 @@ const countCalls = (types: readonly unknown[]): Searches => ({
   fileSearches: types.filter((type) => type === 'file_search_call').length,
 });
 
-const grounded = (modelVersion: unknown, grounding: JsonObject): Searches => ({
+const grounded = (modelVersion: unknown, grounding: dialects.JsonObject): Searches => ({
   ...NONE,
-  searches: billedSearches(String(modelVersion ?? ''), maybeList(grounding.webSearchQueries).length),
+  searches: dialects.billedSearches(String(modelVersion ?? ''), dialects.maybeList(grounding.webSearchQueries).length),
 });
 
 /** Lists of searches in a request that is nothing else. What only opens or looks through pages counts as one. */
@@ -75,7 +69,7 @@ export function searchesInBody(dialect: Dialect, body: Buffer, limits: Parameter
   if (dialect === 'responses')
     return countCalls(elementsAt(body, members.get('output')).map((item) => memberOf(body, item, 'type')));
   const [first] = elementsAt(body, members.get('candidates'));
-  const grounding = maybeObject(memberOf(body, first, 'groundingMetadata'));
+  const grounding = dialects.maybeObject(memberOf(body, first, 'groundingMetadata'));
   return grounded(valueAt(body, members.get('modelVersion')), grounding);
 }
 
@@ -100,7 +94,7 @@ export function reportOf(usage: unknown): unknown {
 }
 
 export function groundingOf(usage: unknown): unknown {
-  const { grounding_tool_count: counts } = maybeObject(usage);
+  const { grounding_tool_count: counts } = dialects.maybeObject(usage);
   if (!Array.isArray(counts)) return undefined;
   const searches = counts.reduce<number>((sum, one) => sum + (Number(one?.count) || 0), 0);
   return { web_search: { num_requests: searches } };

@@ -68,7 +68,7 @@ export function holdsOwnSummary(body: Buffer): boolean {
   const root = { start: body.indexOf(OPEN), end: body.length };
   try {
     core.measureMembers(body, core.NO_MEMBERS, JSON_LIMITS);
-    return listAt(body, root, 'input').some((span) => holds(body, span, { ...ENVELOPES, is: isOwnSummary }));
+    return listAt(body, root, 'input').some((span) => holds(body, span, ENVELOPES, isOwnSummary));
   } catch (error) {
     if (error instanceof core.JsonScanError) return false;
     throw error;
@@ -82,16 +82,13 @@ export function mayHoldEnvelope(bytes: Buffer): boolean {
 }
 
 /** Parses only values that may hold what is sought; a body may have a million others. */
-const holds = (
-  body: Buffer,
-  { start, end }: core.Span,
-  { mayHold, is }: Pick<Sought, 'mayHold'> & { readonly is: (value: unknown) => boolean },
-): boolean => mayHold(body.subarray(start, end)) && is(core.valueAt(body, { start, end }));
+const holds = (body: Buffer, span: core.Span, { mayHold }: Sought, is: (value: unknown) => boolean): boolean =>
+  mayHold(body.subarray(span.start, span.end)) && is(core.valueAt(body, span));
 
 const CUTS: Record<Exclude<Dialect, 'generate'>, (body: Buffer, root: core.Span, sought: Sought) => core.Span[]> = {
   messages: messageCuts,
   responses: (body, root, sought) =>
-    elementCuts(listAt(body, root, 'input'), (span) => holds(body, span, { ...sought, is: sought.isItem })),
+    elementCuts(listAt(body, root, 'input'), (span) => holds(body, span, sought, sought.isItem)),
   chat: callCuts,
 };
 
@@ -121,7 +118,7 @@ function callCuts(body: Buffer, root: core.Span, sought: Sought): core.Span[] {
   return listAt(body, root, 'messages')
     .flatMap((message) => listAt(body, message, 'tool_calls'))
     .flatMap((call) => core.spanAt(body, call, EXTRA) ?? [])
-    .filter((extra) => holds(body, extra, { ...sought, is: sought.isExtra }))
+    .filter((extra) => holds(body, extra, sought, sought.isExtra))
     .flatMap((extra) => memberCut(body, extra, EXTRA) ?? []);
 }
 
@@ -169,7 +166,7 @@ function messageCuts(body: Buffer, root: core.Span, sought: Sought): core.Span[]
 
 function contentCuts(body: Buffer, message: core.Span, sought: Sought): { cuts: core.Span[]; isEmpty: boolean } {
   const blocks = listAt(body, message, 'content');
-  const gone = new Set(blocks.filter((block) => holds(body, block, { ...sought, is: sought.isBlock })));
+  const gone = new Set(blocks.filter((block) => holds(body, block, sought, sought.isBlock)));
   return {
     cuts: elementCuts(blocks, (block) => gone.has(block)),
     isEmpty: blocks.length > 0 && gone.size === blocks.length,

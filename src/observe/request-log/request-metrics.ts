@@ -6,22 +6,11 @@ import type { ErrorSide } from '../../schemas/index.ts';
 import type { RequestEntry } from './request-entry.ts';
 import type { EntryCosts } from './request-writer.ts';
 
-class Series {
-  readonly id: string;
-  readonly labels: Readonly<Record<'group' | 'account' | 'model', string>>;
-  readonly errors: Record<ErrorSide, number> = { provider: 0, ours: 0, caller: 0 };
-  requests = 0;
-  inputTokens = 0;
-  cachedTokens = 0;
-  outputTokens = 0;
-  charge = 0;
-  cost = 0;
-
-  constructor(id: string, labels: Series['labels']) {
-    this.id = id;
-    this.labels = labels;
-  }
-}
+const newSeries = (id: string, labels: Readonly<Record<'group' | 'account' | 'model', string>>) => {
+  const errors: Record<ErrorSide, number> = { provider: 0, ours: 0, caller: 0 };
+  return { id, labels, errors, requests: 0, inputTokens: 0, cachedTokens: 0, outputTokens: 0, charge: 0, cost: 0 };
+};
+type Series = ReturnType<typeof newSeries>;
 
 interface KnownSeries {
   readonly catalog: Catalog | undefined;
@@ -136,11 +125,8 @@ export class RequestMetrics {
     const isKnown = this.#series.size < MAX_SERIES || this.#series.has(`${group}\n${account}\n${model}`);
     const labels = isKnown ? { group, account, model } : OTHER;
     const id = `${labels.group}\n${labels.account}\n${labels.model}`;
-    let series = this.#series.get(id);
-    if (!series) {
-      series = new Series(id, labels);
-      this.#series.set(id, series);
-    }
+    const series = this.#series.get(id) ?? newSeries(id, labels);
+    this.#series.set(id, series);
     return series;
   }
 }

@@ -24,10 +24,7 @@ const MAX_POINTS = 3_000;
 const SHARES = { p50: 0.5, p95: 0.95, p99: 0.99 } as const;
 
 /** The points in order of time, and the sum of all of them. */
-export async function readRequestStats(
-  tx: Tx,
-  query: StatsQuery,
-): Promise<{ readonly points: readonly schemas.StatsPoint[]; readonly total: schemas.StatsPoint }> {
+export async function readRequestStats(tx: Tx, query: StatsQuery) {
   const points = await readPoints(tx, { ...query, maxNames: seriesOf(query) });
   const [total] = await readTotals(tx, { ...query, by: undefined });
   return { points, total: total ?? statsOfNothing() };

@@ -54,10 +54,8 @@ export class RequestRollUp {
 async function buildHour(client: Client, hour: number): Promise<void> {
   await client.query('begin');
   try {
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [
-      HOUR_LOCK,
-      hour,
-    ]);
+    const lock = 'select pg_try_advisory_xact_lock($1, $2) as locked';
+    const { rows } = await client.query<{ locked: boolean }>(lock, [HOUR_LOCK, hour]);
     if (rows[0]?.locked) {
       const period = [new Date(hour * HOUR_MS), new Date((hour + 1) * HOUR_MS)];
       await client.query('delete from request_hours_due where hour = $1', [period[0]]);

@@ -33,11 +33,8 @@ export async function sendNotice(services: SenderServices, target: NoticeTarget,
   return target.kind === 'mail' ? mail(services, target, full) : post(services, target, full);
 }
 
-async function mail(
-  { db, mailer }: SenderServices,
-  target: NoticeTarget,
-  notice: Notice,
-): Promise<outbound.SendResult> {
+async function mail(services: SenderServices, target: NoticeTarget, notice: Notice): Promise<outbound.SendResult> {
+  const { db, mailer } = services;
   const to = await allowedAddresses(db, target.user_id, target.addresses ?? []);
   if (to.length === 0) return { ok: false, reason: 'recipient' };
   return mailer?.send({ id: `${notice.id}.${target.id}`, to, ...mailText(notice) }) ?? { ok: false, reason: 'mail' };
@@ -45,11 +42,8 @@ async function mail(
 
 const FORMS = { webhook: webhookBody, slack: slackBody, teams: teamsBody } as const;
 
-async function post(
-  { sealer, clock, fetcher }: SenderServices,
-  target: NoticeTarget,
-  notice: Notice,
-): Promise<outbound.SendResult> {
+async function post(services: SenderServices, target: NoticeTarget, notice: Notice): Promise<outbound.SendResult> {
+  const { sealer, clock, fetcher } = services;
   const { id, url_sealed, secret_sealed } = target;
   if (url_sealed === null) return { ok: false, reason: 'recipient' };
   const body = Buffer.from(JSON.stringify(FORMS[target.kind as Exclude<DestinationKind, 'mail'>](notice)));
