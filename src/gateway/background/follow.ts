@@ -68,7 +68,11 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
       return void (await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body)));
     const isMissing = result?.status === 404;
     const isOld = clock.now() - row.created_at.getTime() > MAX_AGE_MS;
-    if (isOld || (isMissing && row.misses + 1 >= MAX_MISSES)) return await giveUp(services, row);
+    // Nothing can be charged: the provider no longer has the response, or never ends it.
+    if (isOld || (isMissing && row.misses + 1 >= MAX_MISSES)) {
+      log.error('background.abandoned', { request: row.request_id, account: row.account_id, user: row.user_id });
+      return void (await inTransaction(services, row, (tx) => releaseRow(tx, row.reference)));
+    }
     if (isMissing !== row.misses > 0 || isMissing)
       await sql`update background_responses set misses = ${isMissing ? row.misses + 1 : 0}
         where reference = ${row.reference}`.execute(services.db);
@@ -80,12 +84,6 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
 function readHeld({ upstream, catalog }: BackgroundServices, account: Account, row: BackgroundRow) {
   const style = catalog().group(row.group_id)?.style;
   return fetchJson(upstream, heldRequest('GET', style, account, row.response_id ?? ''), MAX_BYTES);
-}
-
-/** Nothing can be charged: the provider no longer has the response, or never ends it. */
-async function giveUp(services: BackgroundServices, row: BackgroundRow): Promise<void> {
-  services.log.error('background.abandoned', { request: row.request_id, account: row.account_id, user: row.user_id });
-  await inTransaction(services, row, (tx) => releaseRow(tx, row.reference));
 }
 
 /** A process ended while it sent the request, so that the id of the response is unknown. */

@@ -28,7 +28,14 @@ export async function holdMaximum(
     await billing.checkSpend(caller, (await openNanos(services.db, userId)) + nanos);
     // A balance that is short may be leased to servers that do not use it; they return it when they are asked.
     await holdOnceCovered(services, { userId, nanos, reference, refusal }, () =>
-      insertHeld(services, { userId, nanos, reference }, (tx) => insert(tx, row)),
+      services.db.transaction().execute(async (tx) => {
+        await sql`set local lock_timeout = '2s'`.execute(tx);
+        const checkAfter = new Date(services.clock.now() + HOLD_HOURS * 3_600_000);
+        const outcome = await hold(tx, { userId, nanos, reference, checkAfter }).catch(onLockTimeout);
+        if (outcome !== 'held') return 'short';
+        await insert(tx, row);
+        return outcome;
+      }),
     );
     return reference;
   });
@@ -58,21 +65,6 @@ const rowOf = ({ caller: { key, group }, call, facts, inputTokens }: BackgroundI
     ),
   ),
 });
-
-function insertHeld(
-  { db, clock }: BackgroundServices,
-  held: { readonly userId: string; readonly nanos: bigint; readonly reference: string },
-  insert: (tx: Tx) => Promise<void>,
-): Promise<'held' | 'short'> {
-  return db.transaction().execute(async (tx) => {
-    await sql`set local lock_timeout = '2s'`.execute(tx);
-    const checkAfter = new Date(clock.now() + HOLD_HOURS * 3_600_000);
-    const outcome = await hold(tx, { ...held, checkAfter }).catch(onLockTimeout);
-    if (outcome !== 'held') return 'short';
-    await insert(tx);
-    return outcome;
-  });
-}
 
 const LOCK_NOT_AVAILABLE = '55P03';
 

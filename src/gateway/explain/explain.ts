@@ -195,10 +195,10 @@ class Explanation {
     const { caller, dialect } = planned;
     const isOwn = caller.fallback === undefined;
     try {
-      const { way, ...request } = await requestFor(this.#services, { call, read, way: planned });
-      const { accounts } = way;
-      this.#noteAccounts(way);
-      const shown = this.#show(way, request, accounts);
+      const request = await requestFor(this.#services, { call, read, way: planned });
+      const { accounts } = request.way;
+      this.#noteAccounts(request.way);
+      const shown = this.#show(request);
       const none = accounts.length === 0 ? new WayUnavailable(core.fail('no_upstream_account'), 'out') : undefined;
       return { isOwn, request, accounts, shown, error: (await this.#refusal(caller, request.facts)) ?? none };
     } catch (error) {
@@ -219,9 +219,9 @@ class Explanation {
   }
 
   /** Throws when the line has no price for the request. */
-  #show({ caller, dialect, isNative }: Way, request: WayRequest, accounts: readonly Account[]): ExplainedWay {
+  #show({ way, facts, opaque, dropped }: WayRequest): ExplainedWay {
     const { clock, pool } = this.#services;
-    const { facts, opaque, dropped } = request;
+    const { caller, dialect, isNative, accounts } = way;
     const { group, key, fallback } = caller;
     const { maxCost, priceId } = quoteCall(caller, facts, clock.now());
     const { line, upstream } = facts.model;

@@ -16,6 +16,8 @@ import { jobOwner } from '../services.ts';
 export interface WayServices extends ReadServices, Pick<ConvertedServices, 'accountTag'> {}
 
 export interface WayRequest {
+  /** With the accounts that have what the request names. */
+  readonly way: Way;
   readonly facts: CallFacts;
   readonly opaque: ExplainedWay['opaque'];
   readonly dropped: readonly string[];
@@ -28,8 +30,8 @@ export interface Asked {
   readonly way: Way;
 }
 
-/** Rejects with the error that a call has on this way. `way`: with the accounts that have what the request names. */
-export async function requestFor(services: WayServices, asked: Asked): Promise<WayRequest & { readonly way: Way }> {
+/** Rejects with the error that a call has on this way. */
+export async function requestFor(services: WayServices, asked: Asked): Promise<WayRequest> {
   const { model } = asked.way;
   if (!model) throw new TypeError('a request for a reply names a model');
   return asked.way.isNative

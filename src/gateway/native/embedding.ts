@@ -46,16 +46,13 @@ function modelNames(body: Buffer, members: ReadonlyMap<string, Span>): NamedMode
 
 /** The body by the account's name for the model. Throws when it names another model than its path. */
 export function embeddingBytes(body: Buffer, { names }: EmbeddingScan, model: string): (upstream: string) => Buffer {
-  for (const { path, value } of names) checkName(value, path, model);
+  // The request is admitted and charged for the model of the path.
+  for (const { path, value } of names)
+    if (typeof value !== 'string' || value.replace(/^models\//, '') !== model)
+      throw failAt('invalid_value', path, `expected "models/${model.slice(0, 100)}", the model of the path.`);
   return (upstream) => {
     const bytes = Buffer.from(JSON.stringify(`models/${upstream}`));
     const changes = names.map(({ span }) => ({ span, bytes }));
     return upstream === model ? body : spliceAll(body, changes);
   };
-}
-
-/** The request is admitted and charged for the model of the path. */
-function checkName(value: unknown, path: string, name: string): void {
-  if (typeof value === 'string' && value.replace(/^models\//, '') === name) return;
-  throw failAt('invalid_value', path, `expected "models/${name.slice(0, 100)}", the model of the path.`);
 }

@@ -32,7 +32,9 @@ export class UnaryTap implements taps.Tap {
 
   /** A response too large to keep counts as complete, because its HTTP framing was. */
   end(): taps.TapResult {
-    return this.#isKept ? readUnary(this.#dialect, this.#body) : { ...taps.NOTHING, isComplete: true };
+    if (!this.#isKept) return { ...taps.NOTHING, isComplete: true };
+    const body = this.#body;
+    return taps.withSearches(readMembers(this.#dialect, body), () => searchesInBody(this.#dialect, body, UNARY_LIMITS));
   }
 
   get #isKept(): boolean {
@@ -91,10 +93,6 @@ const HEAD_BYTES = 1_024;
 
 function modelInBody(body: Buffer): string | undefined {
   return modelName(core.valueAt(body, core.scanMembers(body, MODEL_MEMBER, UNARY_LIMITS).get('model')));
-}
-
-function readUnary(dialect: Dialect, body: Buffer): taps.TapResult {
-  return taps.withSearches(readMembers(dialect, body), () => searchesInBody(dialect, body, UNARY_LIMITS));
 }
 
 function readMembers(dialect: Dialect, body: Buffer): taps.TapResult {

@@ -2,7 +2,7 @@
 import { failAt } from '../../core/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { STORED, WORKING_COPIES } from '../../rules/index.ts';
-import { NO_STORED_TURNS, type StoredReferences, type StoredTurns } from './references.ts';
+import { NO_STORED_TURNS, type StoredReferences } from './references.ts';
 import type { StoredHead } from './response-cache.ts';
 import { previousNotFound, type ResponseStore, referenceSet } from './store.ts';
 
@@ -13,15 +13,18 @@ export interface StoredLoad {
 }
 
 /** `previous`: the response before, where the caller has found it already. */
-export async function loadStoredTurns(
-  { previousId, itemIds }: StoredReferences,
-  { userId, store, reserve }: StoredLoad,
-  previous?: StoredHead,
-): Promise<{ readonly turns: StoredTurns; readonly bytes: number }> {
+export async function loadStoredTurns(references: StoredReferences, load: StoredLoad, previous?: StoredHead) {
+  const { previousId, itemIds } = references;
+  const { userId, store, reserve } = load;
   if (previousId === undefined && itemIds.length === 0) return { turns: NO_STORED_TURNS, bytes: 0 };
   const head = previousId === undefined ? undefined : (previous ?? (await store.find(previousId, userId)));
   if (previousId !== undefined && !head?.isHere) throw previousNotFound(previousId);
-  if (head && (head.bytes > STORED.conversationBytes || head.turns >= STORED.turns)) throw conversationTooLarge();
+  if (head && (head.bytes > STORED.conversationBytes || head.turns >= STORED.turns))
+    throw failAt(
+      'invalid_request',
+      'previous_response_id',
+      `the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, the limit of stored ones; start a new one, or compact it.`,
+    );
   const held = itemIds.length === 0 ? [] : await store.findHoldingItems(referenceSet(itemIds), userId);
   const bytes = held.reduce((sum, one) => sum + one.bytes, head?.bytes ?? 0);
   // Before anything is read.
@@ -34,10 +37,3 @@ export async function loadStoredTurns(
   );
   return { turns: { earlier, holders }, bytes };
 }
-
-const conversationTooLarge = () =>
-  failAt(
-    'invalid_request',
-    'previous_response_id',
-    `the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, the limit of stored ones; start a new one, or compact it.`,
-  );
