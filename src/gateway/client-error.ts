@@ -1,6 +1,6 @@
 /** What the client gets when no account could serve its call, and the transport faults that caused it. */
 import { type Group, redact, type Secrets } from '../catalog/index.ts';
-import { ApiError, fail } from '../core/index.ts';
+import { ApiError, fail, overloaded } from '../core/index.ts';
 import type { Fault, HubError } from '../dialects/index.ts';
 import type { NoAccount } from '../providers/pool/index.ts';
 import type { TransportError } from '../providers/upstream/index.ts';
@@ -82,9 +82,7 @@ export const FULL: NoAccount = { retryMs: 1_000, reason: 'full' };
 export function allAccountsBusy({ reason, retryMs }: NoAccount): ApiError {
   const retryAfter = Math.max(1, Math.ceil(retryMs / 1000));
   if (reason === 'rate_limited') return rateLimited(retryAfter);
-  return fail('server_is_overloaded', BUSY[reason] ?? 'Every upstream account is cooling down. Try again shortly.', {
-    retryAfter,
-  });
+  return overloaded(BUSY[reason] ?? 'Every upstream account is cooling down. Try again shortly.', retryAfter);
 }
 
 /** An overload that names no time lasts until the first cooldown ends; a later request gets the same time. */

@@ -19,11 +19,7 @@ export async function eraseResponses(services: BackgroundServices, user: ErasedU
       const { id, account_id: account } = row;
       const outcome = await deleteUpstream(services, id, account);
       if (outcome === 'failed' && !user.isOverdue) continue;
-      await services.db
-        .deleteFrom('stored_responses')
-        .where('id', '=', id)
-        .where('user_id', '=', user.userId)
-        .execute();
+      await sql`delete from stored_responses where id = ${id} and user_id = ${user.userId}`.execute(services.db);
       if (outcome === 'gone') continue;
       left += 1;
       services.log.warn('erasure.object_left', { table: 'stored_responses', id, account });

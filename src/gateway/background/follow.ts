@@ -36,13 +36,11 @@ export async function followDue(services: BackgroundServices): Promise<number> {
 }
 
 export async function followResponse(services: BackgroundServices, responseId: string): Promise<void> {
-  const row = await services.db
-    .selectFrom('background_responses')
-    .selectAll()
-    .where('response_id', '=', responseId)
-    .where('state', '=', 'running')
-    .executeTakeFirst();
-  if (row) await follow(services, row);
+  const { rows } = await sql<BackgroundRow>`
+    select * from background_responses where response_id = ${responseId} and state = 'running' limit 1`.execute(
+    services.db,
+  );
+  for (const row of rows) await follow(services, row);
 }
 
 /** Older responses are read less often. */

@@ -1,6 +1,6 @@
 /** The money of a background response: held with its row before anything is sent, together or not at all. */
 import { sql } from 'kysely';
-import { fail } from '../../core/index.ts';
+import { overloaded } from '../../core/index.ts';
 import { hold, holdOnceCovered, InsufficientBalance } from '../../ledger/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { Quote } from '../billing/admission.ts';
@@ -70,7 +70,5 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 function onLockTimeout(error: Error & { readonly code?: string }): never {
   if (error.code !== LOCK_NOT_AVAILABLE) throw error;
-  throw fail('server_is_overloaded', 'The balance is in use by other requests. Nothing was sent; try again shortly.', {
-    retryAfter: 2,
-  });
+  throw overloaded('The balance is in use by other requests. Nothing was sent; try again shortly.', 2);
 }

@@ -38,13 +38,9 @@ export const inTransaction = (
   run: (tx: Tx, row: BackgroundRow) => Promise<void>,
 ): Promise<boolean> =>
   db.transaction().execute(async (tx) => {
-    const row = await tx
-      .selectFrom('background_responses')
-      .selectAll()
-      .where('reference', '=', reference)
-      .where('state', '=', state)
-      .forUpdate()
-      .executeTakeFirst();
+    const { rows } = await sql<BackgroundRow>`
+      select * from background_responses where reference = ${reference} and state = ${state} for update`.execute(tx);
+    const [row] = rows;
     if (row) await run(tx, row);
     return row !== undefined;
   });

@@ -95,16 +95,12 @@ export class ConversationStore {
   removeItem(id: string, userId: string, itemId: string): Promise<KeptConversation> {
     return this.#options.db.transaction().execute(async (tx) => {
       await findIn(tx, id, userId);
-      const removed = await tx
-        .deleteFrom('conversation_items')
-        .where('user_id', '=', userId)
-        .where('conversation_id', '=', id)
-        .where('id', '=', itemId)
-        .returning('bytes')
-        .executeTakeFirst();
-      if (!removed) throw itemNotFound(itemId);
-      await sql`update conversations set items = items - 1, bytes = bytes - ${removed.bytes}
-        where id = ${id} and user_id = ${userId}`.execute(tx);
+      const { numAffectedRows } = await sql`
+        with gone as (
+          delete from conversation_items where user_id = ${userId} and conversation_id = ${id} and id = ${itemId} returning bytes)
+        update conversations c set items = c.items - 1, bytes = c.bytes - gone.bytes from gone
+        where c.id = ${id} and c.user_id = ${userId}`.execute(tx);
+      if (!numAffectedRows) throw itemNotFound(itemId);
       return findIn(tx, id, userId);
     });
   }
@@ -113,15 +109,11 @@ export class ConversationStore {
     return sql<Date>`now() + ${this.#options.days} * interval '1 day'`;
   }
 
-  #rows(id: string, userId: string, itemId?: string): Promise<ItemRow[]> {
-    return this.#options.db
-      .selectFrom('conversation_items')
-      .selectAll()
-      .where('user_id', '=', userId)
-      .where('conversation_id', '=', id)
-      .$if(itemId !== undefined, (query) => query.where('id', '=', itemId ?? ''))
-      .orderBy('n')
-      .execute();
+  async #rows(id: string, userId: string, itemId?: string): Promise<ItemRow[]> {
+    const { rows } = await sql<ItemRow>`
+      select * from conversation_items where user_id = ${userId} and conversation_id = ${id}
+        and ${itemId === undefined ? sql`true` : sql`id = ${itemId}`} order by n`.execute(this.#options.db);
+    return rows;
   }
 
   #open({ conversation_id: id, n, sealed }: ItemRow): string {

@@ -2,8 +2,9 @@
  * What the stored responses of keys and users take, against their limits. Known from the last write of this process and what it has stored
  * since, so that no request waits for the database; only a refusal asks it first, because others may have deleted responses.
  */
+import { sql } from 'kysely';
 import { RecentMap } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 
 export interface StoringKey {
@@ -46,11 +47,8 @@ export class StoredRoom {
 
   /** Reads the sums of the users. */
   async learn(userIds: readonly string[]): Promise<void> {
-    const rows = await this.#db
-      .selectFrom('stored_bytes')
-      .select(['user_id', 'key_id', 'bytes'])
-      .where('user_id', 'in', [...new Set(userIds)])
-      .execute();
+    const { rows } = await sql<Row<'stored_bytes'>>`
+      select * from stored_bytes where user_id = any(${[...new Set(userIds)]}::text[])`.execute(this.#db);
     for (const userId of userIds) this.#known.delete(userId);
     for (const { user_id: userId, key_id: keyId, bytes } of rows) this.add({ userId, keyId }, Number(bytes));
   }

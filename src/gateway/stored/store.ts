@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import { errorFields, fail, failAt } from '../../core/index.ts';
-import type { StoreServices, Tx } from '../../platform/db/index.ts';
+import type { Row, StoreServices, Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 import {
   type CachedResponse,
@@ -148,14 +148,9 @@ export class ResponseStore {
 
   async #readTexts(ids: readonly string[], userId: string): Promise<ReadonlyMap<string, string>> {
     if (ids.length === 0 || this.#options.days === 0) return new Map();
-    const found = await this.#options.db
-      .selectFrom('stored_responses')
-      .select(['id', 'sealed'])
-      .where('id', 'in', ids)
-      .where('user_id', '=', userId)
-      .where('is_hidden', '=', false)
-      .execute();
-    const rows = found.flatMap(({ id, sealed }) => (sealed === null ? [] : [{ id, sealed }]));
+    const { rows } = await sql<{ id: string; sealed: string }>`
+      select id, sealed from stored_responses where user_id = ${userId} and id = any(${ids}::text[])
+        and not is_hidden and sealed is not null`.execute(this.#options.db);
     const texts = await this.#openAll(rows);
     return new Map(rows.map(({ id }, n) => [id, texts[n] ?? '']));
   }
@@ -212,16 +207,11 @@ export class ResponseStore {
   async #kept(cached: readonly CachedResponse[], userId: string): Promise<readonly CachedResponse[]> {
     const ids = cached.filter(({ text, isWritten }) => text !== undefined && isWritten).map(({ id }) => id);
     if (ids.length === 0) return cached;
-    const rows = await this.#options.db
-      .selectFrom('stored_responses')
-      .select('id')
-      .where('id', 'in', ids)
-      .where('user_id', '=', userId)
-      .where('is_hidden', '=', false)
-      .execute()
-      .catch(() => undefined);
-    if (!rows) return cached;
-    const gone = new Set(ids).difference(new Set(rows.map(({ id }) => id)));
+    const query = sql<{ id: string }>`
+      select id from stored_responses where user_id = ${userId} and id = any(${ids}::text[]) and not is_hidden`;
+    const found = await query.execute(this.#options.db).catch(() => undefined);
+    if (!found) return cached;
+    const gone = new Set(ids).difference(new Set(found.rows.map(({ id }) => id)));
     for (const id of gone) this.#cache.drop(id);
     return cached.filter(({ id }) => !gone.has(id));
   }
@@ -313,14 +303,10 @@ export class ResponseStore {
   async #readHead(id: string, userId: string): Promise<StoredHead | undefined> {
     const { db, clock, days } = this.#options;
     if (days === 0) return undefined;
-    const row = await db
-      .selectFrom('stored_responses')
-      .select(['id', 'account_id', 'tokens', 'chain_turns', sizeOf('chain_bytes').as('size')])
-      .where('id', '=', id)
-      .where('user_id', '=', userId)
-      .where('is_hidden', '=', false)
-      .where('expires_at', '>', new Date(clock.now()))
-      .executeTakeFirst();
+    const { rows } = await sql<HeadRow>`
+      select account_id, tokens, chain_turns, ${sizeOf('chain_bytes')} as size from stored_responses
+      where id = ${id} and user_id = ${userId} and not is_hidden and expires_at > ${new Date(clock.now())}`.execute(db);
+    const [row] = rows;
     return (
       row && {
         id,
@@ -337,26 +323,20 @@ export class ResponseStore {
   async #rowsWith(itemIds: readonly string[], userId: string): Promise<ItemRow[]> {
     const { db, clock, days } = this.#options;
     if (days === 0 || itemIds.length === 0) return [];
-    return db
-      .selectFrom('stored_responses')
-      .select(['id', 'account_id', 'item_ids', sizeOf('bytes').as('bytes')])
-      .where(sql<boolean>`item_ids && ${itemIds}::text[]`)
-      .where('user_id', '=', userId)
-      .where('is_hidden', '=', false)
-      .where('expires_at', '>', new Date(clock.now()))
-      .orderBy('created_at', 'desc')
-      .limit(MAX_ITEM_ROWS)
-      .execute();
+    const { rows } = await sql<ItemRow>`
+      select id, account_id, item_ids, ${sizeOf('bytes')} as bytes from stored_responses
+      where item_ids && ${itemIds}::text[] and user_id = ${userId} and not is_hidden
+        and expires_at > ${new Date(clock.now())} order by created_at desc limit ${MAX_ITEM_ROWS}`.execute(db);
+    return rows;
   }
 }
 
 /** Sealed text that is opened in one turn of the event loop: some 5 ms. */
 const PIECE_CHARS = 2 * 2 ** 20;
 
-interface ItemRow {
-  readonly id: string;
-  readonly account_id: string | null;
-  readonly item_ids: string[];
+type HeadRow = Pick<Row<'stored_responses'>, 'account_id' | 'tokens' | 'chain_turns'> & { readonly size: number };
+
+interface ItemRow extends Pick<Row<'stored_responses'>, 'id' | 'account_id' | 'item_ids'> {
   /** Of the content; 0 without any. */
   readonly bytes: number;
 }

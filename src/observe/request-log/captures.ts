@@ -36,13 +36,9 @@ export const captureKey = (db: Db, id: string, hours: number, { by, now, owner }
   });
 
 export async function isCaptured(db: Db, userId: string, requestId: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('captures')
-    .select('request_id')
-    .where('user_id', '=', userId)
-    .where('request_id', '=', requestId)
-    .executeTakeFirst();
-  return row !== undefined;
+  const { rows } = await sql`
+    select from captures where user_id = ${userId} and request_id = ${requestId}`.execute(db);
+  return rows.length > 0;
 }
 
 /** The look is on record before anything is shown. */

@@ -150,13 +150,9 @@ export async function findRequest(db: Db, id: string, owner: string | undefined)
 }
 
 async function findByProviderId(db: Db, id: string, owner: string | undefined): Promise<RequestRow | undefined> {
-  const failed = await db
-    .selectFrom('request_faults')
-    .select('request_id')
-    .where('provider_request_id', '=', id)
-    .limit(1)
-    .executeTakeFirst();
-  return failed && findRequest(db, failed.request_id, owner);
+  const { rows } = await sql<{ request_id: string }>`
+    select request_id from request_faults where provider_request_id = ${id} limit 1`.execute(db);
+  return rows[0] && findRequest(db, rows[0].request_id, owner);
 }
 
 /** Ids of calls begin with their time. Those of earlier versions were random; they are searched among the newest calls. */

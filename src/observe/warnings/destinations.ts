@@ -1,5 +1,6 @@
 /** Destinations of an owner: where notices go. Their URLs and secrets are sealed, and never shown again. */
 import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail, failAt, newId, type Sealer, type SealLocation } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
@@ -90,12 +91,10 @@ export const deleteDestination = (db: Db, id: string, { owner, by }: WarningActo
     await lockOwner(tx, owner);
     const before = destinationView(await readDestination(tx, owner, id));
     await tx.deleteFrom('warning_destinations').where('user_id', '=', owner).where('id', '=', id).execute();
-    await tx
-      .deleteFrom('notice_deliveries')
-      .where('user_id', '=', owner)
-      .where('destination_id', '=', id)
-      .where('finished_at', 'is', null)
-      .execute();
+    await sql`
+      delete from notice_deliveries where user_id = ${owner} and destination_id = ${id} and finished_at is null`.execute(
+      tx,
+    );
     await writeAudit(tx, by, { action: 'destination.deleted', subject: `destination:${id}`, before });
   });
 
@@ -114,12 +113,8 @@ async function checkAddresses(tx: Tx, owner: string, addresses: readonly string[
 
 export async function allowedAddresses(db: Db, owner: string, addresses: readonly string[]): Promise<string[]> {
   if (owner === OPERATORS) return [...addresses];
-  const people = await db
-    .selectFrom('people')
-    .select('email')
-    .where('user_id', '=', owner)
-    .where('disabled_at', 'is', null)
-    .execute();
+  const { rows: people } = await sql<{ email: string }>`
+    select email from people where user_id = ${owner} and disabled_at is null`.execute(db);
   const known = new Set(people.map(({ email }) => email.toLowerCase()));
   return addresses.filter((address) => known.has(address.toLowerCase()));
 }
