@@ -1,28 +1,37 @@
 /** The registry of dialects, one line each. Everything else about a dialect is in its folder. */
 import type { ClientDialect, Dialect, UpstreamDialect } from '../rules/index.ts';
-import { chatCodec, encodeError as encodeChatError } from './chat/index.ts';
+import * as chat from './chat/index.ts';
 import type { ClientRequestHead, ClientSide, Codec, UpstreamSide } from './codec.ts';
-import { converseUpstream } from './converse/index.ts';
+import * as converse from './converse/index.ts';
 import type { Pair } from './convert.ts';
-import { encodeError as encodeGenerateError, generateCodec } from './generate/index.ts';
+import * as generate from './generate/index.ts';
 import type { HubError, HubRequest, JsonObject } from './hub/types.ts';
-import { imagesClient } from './images/index.ts';
-import { decodeCountRequest, encodeError as encodeMessagesError, messagesCodec } from './messages/index.ts';
-import { responsesCodec } from './responses/index.ts';
+import * as images from './images/index.ts';
+import * as messages from './messages/index.ts';
+import * as responses from './responses/index.ts';
 import { isObject, maybeString } from './wire/read.ts';
 
+/** What the index of a dialect exports. */
+type Sides = Omit<ClientSide & UpstreamSide, 'dialect'>;
+const codec = (dialect: Dialect, sides: Sides): Codec => ({
+  client: { ...sides, dialect },
+  upstream: { ...sides, dialect },
+});
+
 const CODECS: Readonly<Record<Dialect, Codec>> = {
-  messages: messagesCodec,
-  chat: chatCodec,
-  responses: responsesCodec,
-  generate: generateCodec,
+  messages: codec('messages', messages),
+  chat: codec('chat', chat),
+  responses: codec('responses', responses),
+  generate: codec('generate', generate),
 };
+const IMAGES: ClientSide = { ...images, dialect: 'images' };
+const CONVERSE: UpstreamSide = { ...converse, dialect: 'converse' };
+
 export const codecOf = (dialect: Dialect): Codec => CODECS[dialect];
 export const clientOf = (dialect: ClientDialect): ClientSide =>
-  dialect === 'images' ? imagesClient : codecOf(dialect).client;
-
+  dialect === 'images' ? IMAGES : codecOf(dialect).client;
 export const upstreamOf = (dialect: UpstreamDialect): UpstreamSide =>
-  dialect === 'converse' ? converseUpstream : codecOf(dialect).upstream;
+  dialect === 'converse' ? CONVERSE : codecOf(dialect).upstream;
 
 /** The dialects of the caller and of the provider. */
 interface DialectPair {
@@ -37,7 +46,7 @@ export const pairOf = ({ client, upstream }: DialectPair): Pair => ({
 /** Decodes the body of a token-count request, where fields about the output are optional. */
 export function decodeCount(dialect: Dialect, body: unknown, head: ClientRequestHead): HubRequest {
   return dialect === 'messages'
-    ? decodeCountRequest(body, head)
+    ? messages.decodeCountRequest(body, head)
     : codecOf(dialect).client.decodeRequest(countBody(body), head);
 }
 
@@ -47,9 +56,9 @@ const countBody = (body: unknown): unknown =>
 
 /** Error bodies by error format. The dialect's encoder puts in the sentences that its clients match on. */
 const ERROR_BODIES: Readonly<Record<'messages' | 'openai' | 'generate', (error: HubError) => JsonObject>> = {
-  messages: (error) => encodeMessagesError(error, ''),
-  openai: encodeChatError,
-  generate: encodeGenerateError,
+  messages: (error) => messages.encodeError(error, ''),
+  openai: chat.encodeError,
+  generate: generate.encodeError,
 };
 
 export function errorMessageFor(format: keyof typeof ERROR_BODIES, error: HubError): string {

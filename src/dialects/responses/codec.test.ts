@@ -5,20 +5,23 @@ import { aReplyContext, aRequest, CONTEXT } from '../../../test/support/dialects
 import { runs } from '../../../test/support/properties.ts';
 import { checkSupport, HUB_FIELDS, REQUEST_SECTIONS } from '../hub/fields.ts';
 import { type HubReply, NO_USAGE } from '../hub/types.ts';
+import { codecOf } from '../index.ts';
 import { unwrapInput, wrapInput } from '../tools/free-text.ts';
 import { echoSettings, encodeReply } from './client/encode-reply.ts';
 import { openFreeTextUnwrapper } from './client/unwrap-free-text.ts';
-import { responsesCodec } from './index.ts';
 import { decodeUsage, encodeUsage } from './usage.ts';
 
 describe('responses codec', () => {
   it('lists support and a name for every hub field', () => {
-    assert.deepEqual(Object.keys(responsesCodec.upstream.support).sort(), [...HUB_FIELDS].sort());
-    assert.deepEqual(Object.keys(responsesCodec.client.fieldNames).sort(), [...HUB_FIELDS, ...REQUEST_SECTIONS].sort());
+    assert.deepEqual(Object.keys(codecOf('responses').upstream.support).sort(), [...HUB_FIELDS].sort());
+    assert.deepEqual(
+      Object.keys(codecOf('responses').client.fieldNames).sort(),
+      [...HUB_FIELDS, ...REQUEST_SECTIONS].sort(),
+    );
   });
   it('reports dropped fields and rejects unsupported ones', () => {
-    const { support } = responsesCodec.upstream;
-    const { fieldNames } = responsesCodec.client;
+    const { support } = codecOf('responses').upstream;
+    const { fieldNames } = codecOf('responses').client;
     const dropped = checkSupport(aRequest({ sampling: { topK: 4, seed: 1, stop: ['x'] } }), support, fieldNames);
     assert.deepEqual(dropped, ['topK', 'seed']);
     for (const sampling of [{ n: 2 }, { logitBias: { a: 1 } }]) {
@@ -27,7 +30,7 @@ describe('responses codec', () => {
   });
   it('echoes the user id in the field that the client used', () => {
     const echo = (body: object) => {
-      const request = responsesCodec.client.decodeRequest({ model: 'm', input: 'Hi', ...body }, { headers: {} });
+      const request = codecOf('responses').client.decodeRequest({ model: 'm', input: 'Hi', ...body }, { headers: {} });
       const { user, safety_identifier } = echoSettings(aReplyContext({ request }));
       return { user, safety_identifier };
     };
@@ -35,7 +38,7 @@ describe('responses codec', () => {
     assert.deepEqual(echo({ safety_identifier: 'ana' }), { user: null, safety_identifier: 'ana' });
   });
   it('encodes a reply with the requested model name, every setting echoed and no undefined member', () => {
-    const request = responsesCodec.client.decodeRequest(
+    const request = codecOf('responses').client.decodeRequest(
       {
         model: 'asked-for',
         input: 'Hi',
@@ -124,7 +127,7 @@ describe('responses codec', () => {
       usage: { input: 9, cacheRead: 3, cacheWrite: 2, cacheWriteLong: 1, output: 5, reasoning: 4, tier: 'standard' },
     };
     const body = encodeReply(reply, aReplyContext({ request: aRequest({ dialect: 'responses' }) }));
-    assert.deepEqual(responsesCodec.upstream.decodeReply(body, CONTEXT), reply);
+    assert.deepEqual(codecOf('responses').upstream.decodeReply(body, CONTEXT), reply);
   });
   it('decodes its own encoding of usage to the same usage', () => {
     const usage = { input: 57, cacheRead: 10, cacheWrite: 4, cacheWriteLong: 1, output: 50, reasoning: 30 };

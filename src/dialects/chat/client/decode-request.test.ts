@@ -7,7 +7,6 @@ import { ApiError } from '../../../core/index.ts';
 import { capabilitiesOf } from '../../../rules/index.ts';
 import { codecOf, encodeRequestFor } from '../../index.ts';
 import { wrap } from '../../opaque/envelope.ts';
-import { chatCodec } from '../index.ts';
 import { decodeRequest } from './decode-request.ts';
 
 const HEAD = { headers: {} };
@@ -425,10 +424,14 @@ test('decodeRequest reads cache_control of parts and tools, and drops it under t
   );
   assert.deepEqual(request.tools[0]?.cache, { long: true });
   assert.deepEqual(request.unknown, []);
-  const { dropped } = encodeRequestFor({ client: chatCodec.client, upstream: codecOf('generate').upstream }, request, {
-    model: 'm',
-    capabilities: capabilitiesOf('generate-content', 'm'),
-  });
+  const { dropped } = encodeRequestFor(
+    { client: codecOf('chat').client, upstream: codecOf('generate').upstream },
+    request,
+    {
+      model: 'm',
+      capabilities: capabilitiesOf('generate-content', 'm'),
+    },
+  );
   assert.deepEqual(dropped, ['cache_control']);
 });
 
