@@ -10,15 +10,7 @@ import type {
 import { withClientFieldName } from './errors/rejection.ts';
 import { checkSupport, type FieldNames, type HubField, type RequestSection } from './hub/fields.ts';
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
-import {
-  type ComputerCalls,
-  type HubEvent,
-  type HubItem,
-  type HubReply,
-  type HubRequest,
-  type HubUsage,
-  NO_USAGE,
-} from './hub/types.ts';
+import * as hub from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
 import { ComputerEvents, clientCalls, computerCallsOf, omittedFromCall, withComputerCalls } from './tools/computer.ts';
 import { withLastTurn } from './tools/last-turn.ts';
@@ -42,7 +34,7 @@ export interface ConvertedRequest extends EncodedRequest {
 /** Encodes the request for one account. Does not modify `request`, so failover can call it again. */
 export function encodeRequestFor(
   { client, upstream }: Pair,
-  request: HubRequest,
+  request: hub.HubRequest,
   target: UpstreamTarget,
 ): ConvertedRequest {
   const names = namesIn(request, client.fieldNames);
@@ -73,20 +65,20 @@ export function encodeRequestFor(
   };
 }
 
-const requiresCall = ({ toolChoice, allowedTools }: HubRequest): boolean =>
+const requiresCall = ({ toolChoice, allowedTools }: hub.HubRequest): boolean =>
   toolChoice.kind === 'required' || allowedTools?.mode === 'required';
 
 type FieldLists = Partial<Record<HubField | RequestSection, readonly string[]>> | undefined;
 
 /** One name of each field, for errors. */
-function namesIn({ fieldNames }: HubRequest, names: FieldNames): FieldNames {
+function namesIn({ fieldNames }: hub.HubRequest, names: FieldNames): FieldNames {
   if (!fieldNames) return names;
   const given = Object.entries(fieldNames).map(([field, [first]]) => [field, first]);
   return { ...names, ...Object.fromEntries(given) };
 }
 
 /** Without a tool search the model could never find a deferred tool, so all are offered at once. */
-function defersInVain({ tools, items }: HubRequest): boolean {
+function defersInVain({ tools, items }: hub.HubRequest): boolean {
   const all = [...tools, ...items.flatMap((item) => (item.kind === 'tool_change' ? item.add : []))];
   return all.some(({ defer }) => defer) && !all.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
 }
@@ -105,7 +97,7 @@ export function readReply(
   encoded: EncodedRequest,
   body: unknown,
   context: DecodeContext,
-): HubReply {
+): hub.HubReply {
   const decoded = upstream.decodeReply(body, context);
   const { sign } = context;
   const items = sign ? decoded.items.map((item) => signItem(item, sign)) : decoded.items;
@@ -115,7 +107,7 @@ export function readReply(
   return encoded.emulateStop.length > 0 ? cutReply(restored, encoded.emulateStop) : restored;
 }
 
-function forClient({ omitted = [] }: HubReply, items: readonly HubItem[], calls: ComputerCalls) {
+function forClient({ omitted = [] }: hub.HubReply, items: readonly hub.HubItem[], calls: hub.ComputerCalls) {
   const lost = new Set(items.flatMap((item) => omittedFromCall(item, calls)));
   return {
     items: items.flatMap((item) => clientCalls(item, calls)),
@@ -125,20 +117,20 @@ function forClient({ omitted = [] }: HubReply, items: readonly HubItem[], calls:
 
 /** The upstream half of a streamed conversion; the client half is the `StreamEncoder`, which outlives a round. */
 export interface StreamDecoding {
-  decode(data: string, event?: string): readonly HubEvent[];
+  decode(data: string, event?: string): readonly hub.HubEvent[];
   /** The upstream closed the stream; see `StreamDecoder.end`. */
-  end(): readonly HubEvent[];
+  end(): readonly hub.HubEvent[];
   readonly isComplete: boolean;
   /** See `StreamDecoder.usage`. */
-  readonly usage: HubUsage | undefined;
+  readonly usage: hub.HubUsage | undefined;
   /** True after an emulated stop sequence matched: the client gets no more content, only usage is pending. */
   readonly isCut: boolean;
   /** Returns the finish of a cut stream whose upstream takes too long to report usage. */
-  finishCut(): readonly HubEvent[];
+  finishCut(): readonly hub.HubEvent[];
 }
 
 /** Only items have names and opaque values. */
-const hasItem = ({ kind }: HubEvent): boolean => kind === 'item' || kind === 'item_end';
+const hasItem = ({ kind }: hub.HubEvent): boolean => kind === 'item' || kind === 'item_end';
 
 export const openDecoding = (upstream: UpstreamSide, encoded: EncodedRequest, context: DecodeContext): StreamDecoding =>
   new Decoding(upstream.openDecoder(context), encoded, context);
@@ -158,11 +150,11 @@ class Decoding implements StreamDecoding {
     this.#computer = computer && new ComputerEvents(computer);
   }
 
-  decode(data: string, event?: string): readonly HubEvent[] {
+  decode(data: string, event?: string): readonly hub.HubEvent[] {
     return this.#transform(this.#decoder.push(data, event));
   }
 
-  end(): readonly HubEvent[] {
+  end(): readonly hub.HubEvent[] {
     return this.#transform(this.#decoder.end());
   }
 
@@ -170,7 +162,7 @@ class Decoding implements StreamDecoding {
     return this.#decoder.isComplete === true;
   }
 
-  get usage(): HubUsage | undefined {
+  get usage(): hub.HubUsage | undefined {
     return this.#decoder.usage;
   }
 
@@ -178,12 +170,12 @@ class Decoding implements StreamDecoding {
     return this.#cutter?.isCut === true;
   }
 
-  finishCut(): readonly HubEvent[] {
-    const usage = { ...NO_USAGE, estimated: true };
+  finishCut(): readonly hub.HubEvent[] {
+    const usage = { ...hub.NO_USAGE, estimated: true };
     return this.#cutter?.push({ kind: 'finish', stop: 'stop_sequence', usage }) ?? [];
   }
 
-  #transform(events: readonly HubEvent[]): readonly HubEvent[] {
+  #transform(events: readonly hub.HubEvent[]): readonly hub.HubEvent[] {
     const cutter = this.#cutter;
     const computer = this.#computer;
     if (!cutter && !computer && !events.some(hasItem)) return events;

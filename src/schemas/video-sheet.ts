@@ -1,14 +1,6 @@
 /** The sheet of a video model in the configuration file: what differs from the sheet that it extends. */
 import { z } from 'zod';
-import {
-  MEDIA_ROLES,
-  PRICE_UNITS,
-  RATIO_WORDS,
-  RESERVED_MEMBERS,
-  RESOLUTION_WORDS,
-  SHEET_NAMES,
-  type SheetChanges,
-} from '../rules/index.ts';
+import * as rules from '../rules/index.ts';
 import { can } from './account-capabilities.ts';
 import { count, fileFields } from './field.ts';
 
@@ -17,17 +9,17 @@ const MAX_SECONDS = 3_600;
 const MAX_ENTRIES = 64;
 const seconds = z.int().min(1).max(MAX_SECONDS);
 
-const role = z.enum(MEDIA_ROLES);
+const role = z.enum(rules.MEDIA_ROLES);
 const RANGE_EXPECTED = '`min` and `max` in this order';
 const rangeOf = (value: z.ZodInt) =>
   z.strictObject({ min: value, max: value }).refine(({ min, max }) => min <= max, RANGE_EXPECTED);
 
 const SIZE_EXPECTED = 'a size such as 1366x768';
 const size = z.string().regex(/^[1-9]\d{1,4}x[1-9]\d{1,4}$/, SIZE_EXPECTED);
-const fixedRatio = z.enum(RATIO_WORDS.filter((word) => word !== 'adaptive'));
+const fixedRatio = z.enum(rules.RATIO_WORDS.filter((word) => word !== 'adaptive'));
 
 const MEMBER_NAME = /^[a-z][a-z0-9_]{0,63}$/;
-const MEMBER_EXPECTED = `a member in lower case, other than ${RESERVED_MEMBERS.join(', ')}`;
+const MEMBER_EXPECTED = `a member in lower case, other than ${rules.RESERVED_MEMBERS.join(', ')}`;
 const word = z.string().min(1).max(64);
 const value = z.union([z.string().max(64), z.int(), z.boolean()]);
 const few = <V extends z.ZodType>(of: V) =>
@@ -49,8 +41,8 @@ unit: of a video model: what its price is for | seconds | 'tokens'
 durations: of a video model: lengths of a video, as a range or a list | { min: 4, max: 30 } | - | seconds
 `,
     {
-      extends: z.enum(SHEET_NAMES).optional(),
-      unit: z.enum(PRICE_UNITS).optional(),
+      extends: z.enum(rules.SHEET_NAMES).optional(),
+      unit: z.enum(rules.PRICE_UNITS).optional(),
       durations: z
         .union([rangeOf(seconds), z.array(seconds).min(1).max(MAX_ENTRIES)], { error: 'a range, or a list of lengths' })
         .optional(),
@@ -75,12 +67,12 @@ input_video_seconds: of a video model: the longest input of videos, which is hel
       default_duration: seconds.optional(),
       sizes: z
         .partialRecord(
-          z.enum(RESOLUTION_WORDS),
+          z.enum(rules.RESOLUTION_WORDS),
           z.partialRecord(fixedRatio, size).refine((row) => Object.keys(row).length > 0, 'at least one ratio'),
         )
         .optional(),
-      resolutions: z.array(z.enum(RESOLUTION_WORDS)).min(1).optional(),
-      ratios: z.array(z.enum(RATIO_WORDS)).min(1).optional(),
+      resolutions: z.array(z.enum(rules.RESOLUTION_WORDS)).min(1).optional(),
+      ratios: z.array(z.enum(rules.RATIO_WORDS)).min(1).optional(),
       frames_per_second: count.max(240).optional(),
       references: z.partialRecord(role, z.int().min(0).max(MAX_ENTRIES)).optional(),
       exclusive_roles: z.array(z.array(role).min(1)).max(MAX_ENTRIES).optional(),
@@ -88,7 +80,7 @@ input_video_seconds: of a video model: the longest input of videos, which is hel
       members: few(z.union([z.boolean(), z.array(word).min(1).max(MAX_ENTRIES), rangeOf(z.int())]))
         .superRefine((members, context) => {
           for (const name of Object.keys(members))
-            if (!MEMBER_NAME.test(name) || RESERVED_MEMBERS.includes(name))
+            if (!MEMBER_NAME.test(name) || rules.RESERVED_MEMBERS.includes(name))
               context.addIssue({ code: 'custom', path: [name], message: MEMBER_EXPECTED, input: members[name] });
         })
         .optional(),
@@ -98,4 +90,4 @@ input_video_seconds: of a video model: the longest input of videos, which is hel
   ),
   cancel_queued: can('of a video model: a task that has not started can be cancelled', 'false'),
   delete_tasks: can('of a video model: its tasks can be cancelled and deleted', 'true'),
-} satisfies Record<keyof SheetChanges, z.ZodType>;
+} satisfies Record<keyof rules.SheetChanges, z.ZodType>;

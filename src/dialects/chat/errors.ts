@@ -1,14 +1,6 @@
 /** Errors of the chat dialect. Only request errors keep the upstream's message: others may name organisations, keys and hosts. */
 import { fail, valueOfJson } from '../../core/index.ts';
-import {
-  byName,
-  type ErrorCode,
-  errorRow,
-  errorType,
-  faultRow,
-  providerErrorRow,
-  usualStatus,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
@@ -47,11 +39,11 @@ const BASE_STATUS: ReadonlyMap<number, number> = new Map([
 ]);
 
 export function encodeError(error: HubError): JsonObject {
-  const row = errorRow(error.code);
+  const row = rules.errorRow(error.code);
   return {
     error: {
       message: clientMessage(error),
-      type: row.typeIn?.openai ?? errorType('openai', error.status ?? usualStatus(row)),
+      type: row.typeIn?.openai ?? rules.errorType('openai', error.status ?? rules.usualStatus(row)),
       param: error.param ?? null,
       code: error.code,
     },
@@ -110,7 +102,7 @@ function detailText(detail: unknown): string | undefined {
 }
 const MAX_DETAILS = 16;
 
-const STATUS_OF = byName({
+const STATUS_OF = rules.byName({
   400: 'invalid_request_error',
   401: 'authentication_error',
   403: 'permission_error',
@@ -133,8 +125,8 @@ function classify(body: ErrorBody, waitMs: number | undefined): Fault {
   const { status, code: name, type, message } = body;
   // Some providers send an empty object with 402.
   const isOwn = status === 402 ? body.isJson : hasErrorBody(body);
-  const rule = providerErrorRow('chat', { status, codes: [name, type], message, isOwn });
-  const code = rule.code ?? faultRow(rule.kind).code;
+  const rule = rules.providerErrorRow('chat', { status, codes: [name, type], message, isOwn });
+  const code = rule.code ?? rules.faultRow(rule.kind).code;
   if (rule.kind === 'request' || rule.kind === 'opaque_rejected') {
     const text = message || defaultMessage(code);
     return {
@@ -146,4 +138,4 @@ function classify(body: ErrorBody, waitMs: number | undefined): Fault {
 }
 
 const clientStatus = (status: number): number | undefined => (status >= 400 && status < 500 ? status : undefined);
-const defaultMessage = (code: ErrorCode): string => fail(code).message;
+const defaultMessage = (code: rules.ErrorCode): string => fail(code).message;

@@ -1,14 +1,6 @@
 /** Errors in both directions, classified by status, name and details. Provider messages reach the client only for its own request. */
 import { sentence, valueOfJson } from '../../core/index.ts';
-import {
-  type ErrorCode,
-  errorRow,
-  errorType,
-  type FaultKind,
-  faultRow,
-  providerErrorRow,
-  usualStatus,
-} from '../../rules/index.ts';
+import * as rules from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
@@ -92,7 +84,7 @@ const STATUS_OF_NAME: Readonly<Record<string, number>> = {
 
 function classify(parsed: ParsedError): Fault {
   const { status, statusName, message, reasons, quotas } = parsed;
-  const { kind, code } = providerErrorRow('generate', {
+  const { kind, code } = rules.providerErrorRow('generate', {
     status,
     codes: [statusName, ...reasons, ...quotas],
     message,
@@ -100,13 +92,13 @@ function classify(parsed: ParsedError): Fault {
     isOwn: statusName !== '' || message !== '',
   });
   if (kind === 'opaque_rejected')
-    return { kind, error: { code: faultRow(kind).code, message: INVALID_SIGNATURE, status: 400 } };
+    return { kind, error: { code: rules.faultRow(kind).code, message: INVALID_SIGNATURE, status: 400 } };
   if (kind === 'request') return requestFault(parsed, code ?? 'invalid_request');
   const waitMs = kind === 'rate_limited' || kind === 'overloaded' ? (parsed.retryMs ?? parsed.headerMs) : undefined;
-  return accountFault(kind, ACCOUNT_MESSAGES[kind] ?? sentence(faultRow(kind).means), waitMs);
+  return accountFault(kind, ACCOUNT_MESSAGES[kind] ?? sentence(rules.faultRow(kind).means), waitMs);
 }
 
-function requestFault(parsed: ParsedError, code: ErrorCode): Fault {
+function requestFault(parsed: ParsedError, code: rules.ErrorCode): Fault {
   return {
     kind: 'request',
     error: compact({
@@ -119,7 +111,7 @@ function requestFault(parsed: ParsedError, code: ErrorCode): Fault {
 }
 
 /** Messages that do not mention accounts, which clients cannot see. */
-const ACCOUNT_MESSAGES: Partial<Record<FaultKind, string>> = {
+const ACCOUNT_MESSAGES: Partial<Record<rules.FaultKind, string>> = {
   model: 'The provider does not offer this model.',
   forbidden: 'The provider refused the request.',
   rate_limited: 'The provider rate limit is reached.',
@@ -131,19 +123,19 @@ const INVALID_SIGNATURE = 'Thought signature is not valid.';
 
 /** Returns the error object, which is both the HTTP body and the in-stream chunk. */
 export function encodeError(error: HubError): JsonObject {
-  const row = errorRow(error.code);
-  const code = error.status ?? row.statusIn?.generate ?? usualStatus(row);
+  const row = rules.errorRow(error.code);
+  const code = error.status ?? row.statusIn?.generate ?? rules.usualStatus(row);
   const wait = error.retryAfterMs === undefined ? undefined : `${error.retryAfterMs / 1000}s`;
   const details = [
     { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: error.code },
     ...(wait === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: wait }]),
   ];
   const message = (CLIENT_MESSAGES[error.code] ?? ((text) => text))(error.message, wait);
-  return { error: { code, message, status: errorType('generate', code), details } };
+  return { error: { code, message, status: rules.errorType('generate', code), details } };
 }
 
 /** Messages that clients match on. */
-const CLIENT_MESSAGES: Partial<Record<ErrorCode, (message: string, wait: string | undefined) => string>> = {
+const CLIENT_MESSAGES: Partial<Record<rules.ErrorCode, (message: string, wait: string | undefined) => string>> = {
   context_length_exceeded: (message) =>
     message.startsWith('The input token count')
       ? message

@@ -2,16 +2,7 @@
 import { TOOL_FORMS } from '../../rules/index.ts';
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectHostedChoice } from '../errors/rejection.ts';
-import type {
-  AllowedHostedTool,
-  HubRequest,
-  HubServerTool,
-  HubTool,
-  HubToolChoice,
-  JsonObject,
-  ServerTool,
-  ToolName,
-} from '../hub/types.ts';
+import type * as hub from '../hub/types.ts';
 import { functionForm } from '../tools/function-form.ts';
 import { remoteServer } from '../tools/mcp.ts';
 import { type NamedTool, type ToolNames, toolsByName } from '../tools/names.ts';
@@ -19,22 +10,25 @@ import { checkSearchOptions, rejectOption, type SearchOptions } from '../tools/s
 import { compact, isObject, maybeString } from '../wire/read.ts';
 
 export interface ToolContext {
-  readonly request: HubRequest;
+  readonly request: hub.HubRequest;
   readonly target: UpstreamTarget;
   readonly names: ToolNames;
 }
 
 /** The dialect has namespaces, so only names without one are mapped. */
-export const wireName = (names: ToolNames, tool: ToolName): string =>
+export const wireName = (names: ToolNames, tool: hub.ToolName): string =>
   tool.namespace === undefined ? names.toWire({ name: tool.name }) : tool.name;
 
-export const encodeTools = (tools: readonly HubTool[], context: ToolContext): JsonObject[] =>
+export const encodeTools = (tools: readonly hub.HubTool[], context: ToolContext): hub.JsonObject[] =>
   groupByNamespace(tools, (tool) => encodeTool(tool, context));
 
 /** Adjacent tools of one namespace share a wrapper. Keeps the order of tools. */
-function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => JsonObject | undefined): JsonObject[] {
-  const result: JsonObject[] = [];
-  let open: { name: string; description: string; tools: JsonObject[] } | undefined;
+function groupByNamespace(
+  tools: readonly hub.HubTool[],
+  encode: (tool: hub.HubTool) => hub.JsonObject | undefined,
+): hub.JsonObject[] {
+  const result: hub.JsonObject[] = [];
+  let open: { name: string; description: string; tools: hub.JsonObject[] } | undefined;
   for (const tool of tools) {
     const body = encode(tool);
     const { namespace, namespaceDescription = '' } = 'namespace' in tool ? tool : {};
@@ -53,7 +47,7 @@ function groupByNamespace(tools: readonly HubTool[], encode: (tool: HubTool) => 
 }
 
 /** Typed tools of this dialect pass unchanged; those of other providers, and free text where there is none, become functions. */
-function encodeTool(tool: HubTool, context: ToolContext): JsonObject | undefined {
+function encodeTool(tool: hub.HubTool, context: ToolContext): hub.JsonObject | undefined {
   if (tool.kind === 'server') return encodeServerTool(tool, context);
   if (tool.kind === 'builtin' && context.request.dialect === 'responses') return tool.raw;
   const name = wireName(context.names, tool);
@@ -63,23 +57,23 @@ function encodeTool(tool: HubTool, context: ToolContext): JsonObject | undefined
   return compact({ type: 'function', name, description, parameters: schema, strict: false });
 }
 
-type ToolOf<K extends HubTool['kind']> = HubTool & { kind: K };
+type ToolOf<K extends hub.HubTool['kind']> = hub.HubTool & { kind: K };
 
 /** Always sets `strict`: the API defaults to true where the schema allows it, and then changes the meaning of the schema. */
-function encodeFunctionTool(tool: ToolOf<'function'>, context?: ToolContext): JsonObject {
+function encodeFunctionTool(tool: ToolOf<'function'>, context?: ToolContext): hub.JsonObject {
   const { name, description, schema, strict = false } = tool;
   const deferred = tool.defer === true && (!context || hasToolSearch(context.request));
   const defer_loading = deferred ? true : undefined;
   return compact({ type: 'function', name, description, parameters: schema, strict, defer_loading });
 }
 
-function encodeCustomTool(tool: ToolOf<'custom'>): JsonObject {
+function encodeCustomTool(tool: ToolOf<'custom'>): hub.JsonObject {
   const { name, description, grammar } = tool;
   const format = grammar ? { type: 'grammar', ...grammar } : { type: 'text' };
   return compact({ type: 'custom', name, description, format });
 }
 
-function encodeServerTool(tool: HubServerTool, context: ToolContext): JsonObject | undefined {
+function encodeServerTool(tool: hub.HubServerTool, context: ToolContext): hub.JsonObject | undefined {
   if (context.request.dialect === 'responses') return tool.raw;
   const encode = HOSTED_ENCODERS[tool.tool];
   const type = TOOL_FORMS[tool.tool].forms.responses;
@@ -87,7 +81,9 @@ function encodeServerTool(tool: HubServerTool, context: ToolContext): JsonObject
 }
 
 /** Hosted tools of other dialects that are more than their type. */
-const HOSTED_ENCODERS: Partial<Readonly<Record<ServerTool, (tool: HubServerTool) => JsonObject | undefined>>> = {
+const HOSTED_ENCODERS: Partial<
+  Readonly<Record<hub.ServerTool, (tool: hub.HubServerTool) => hub.JsonObject | undefined>>
+> = {
   web_search: encodeSearchTool,
   code_exec: () => ({ type: 'code_interpreter', container: { type: 'auto' } }),
   image_gen: ({ raw }) => withoutPartials(raw),
@@ -97,7 +93,7 @@ const HOSTED_ENCODERS: Partial<Readonly<Record<ServerTool, (tool: HubServerTool)
 /** The limit on uses is one of the request: see `searchLimit`. */
 const SEARCH_OPTIONS: SearchOptions = new Set(['allowedDomains', 'maxUses', 'userLocation', 'contextSize']);
 
-function encodeSearchTool(tool: HubServerTool): JsonObject {
+function encodeSearchTool(tool: hub.HubServerTool): hub.JsonObject {
   checkSearchOptions(tool, SEARCH_OPTIONS);
   const { allowedDomains, userLocation, contextSize } = tool.options;
   return compact({
@@ -109,7 +105,7 @@ function encodeSearchTool(tool: HubServerTool): JsonObject {
 }
 
 /** Options of searches of other dialects that this one has no member for. */
-export const droppedSearchOptions = (tools: readonly HubTool[], { request }: ToolContext): readonly string[] =>
+export const droppedSearchOptions = (tools: readonly hub.HubTool[], { request }: ToolContext): readonly string[] =>
   tools.flatMap((tool) =>
     tool.kind === 'server' && tool.tool === 'web_search' && request.dialect !== 'responses'
       ? checkSearchOptions(tool, SEARCH_OPTIONS)
@@ -117,9 +113,9 @@ export const droppedSearchOptions = (tools: readonly HubTool[], { request }: Too
   );
 
 /** The limit of the client on searches. The dialect limits the calls of all hosted tools together, so there must be no other one. */
-export function searchLimit(tools: readonly HubTool[], context: ToolContext): number | undefined {
+export function searchLimit(tools: readonly hub.HubTool[], context: ToolContext): number | undefined {
   const hosted = tools.filter(
-    (tool): tool is HubServerTool => tool.kind === 'server' && encodeServerTool(tool, context) !== undefined,
+    (tool): tool is hub.HubServerTool => tool.kind === 'server' && encodeServerTool(tool, context) !== undefined,
   );
   const limited = hosted.find(({ tool, options }) => tool === 'web_search' && options.maxUses !== undefined);
   if (limited && hosted.length > 1) rejectOption(limited, 'max_uses', 'beside other hosted tools with this model');
@@ -127,13 +123,13 @@ export function searchLimit(tools: readonly HubTool[], context: ToolContext): nu
 }
 
 /** Only streams of this dialect show partial images, which cost tokens. */
-function withoutPartials(raw: JsonObject): JsonObject {
+function withoutPartials(raw: hub.JsonObject): hub.JsonObject {
   const { partial_images: _, ...tool } = raw;
   return tool;
 }
 
 /** A server whose tools are all switched off is left out: an empty list of allowed tools could mean all of them. */
-function encodeMcpTool(raw: JsonObject): JsonObject | undefined {
+function encodeMcpTool(raw: hub.JsonObject): hub.JsonObject | undefined {
   const server = remoteServer(raw);
   if (!server) return undefined;
   const { label, url, token, allowed } = server;
@@ -147,14 +143,14 @@ function encodeMcpTool(raw: JsonObject): JsonObject | undefined {
   });
 }
 
-const hasToolSearch = (request: HubRequest): boolean =>
+const hasToolSearch = (request: hub.HubRequest): boolean =>
   request.tools.some((tool) => tool.kind === 'server' && tool.tool === 'tool_search');
 
 /** The type in a choice; that of a tool which only this dialect has is its name. */
-const hostedType = (tool: ServerTool): string => TOOL_FORMS[tool].forms.responses ?? TOOL_FORMS[tool].name;
+const hostedType = (tool: hub.ServerTool): string => TOOL_FORMS[tool].forms.responses ?? TOOL_FORMS[tool].name;
 
 /** `offered` are the encoded tools. Omits the choice when there are none, because the upstream rejects it then. */
-export function encodeToolChoice(offered: readonly JsonObject[], context: ToolContext): unknown {
+export function encodeToolChoice(offered: readonly hub.JsonObject[], context: ToolContext): unknown {
   const { request, names } = context;
   if (offered.length === 0 && request.toolChoice.kind !== 'hosted') return undefined;
   if (request.allowedTools) {
@@ -175,10 +171,10 @@ export function encodeToolChoice(offered: readonly JsonObject[], context: ToolCo
   return compact({ ...encodeNamedChoice(formsOf(offered), wireName(names, choice)), namespace: choice.namespace });
 }
 
-const isHostedOffer = ({ type }: JsonObject): boolean =>
+const isHostedOffer = ({ type }: hub.JsonObject): boolean =>
   type !== 'function' && type !== 'custom' && type !== 'namespace' && type !== 'mcp';
 
-const encodeAllowedHosted = ({ tool, label }: AllowedHostedTool): JsonObject =>
+const encodeAllowedHosted = ({ tool, label }: hub.AllowedHostedTool): hub.JsonObject =>
   compact({ type: hostedType(tool), server_label: label });
 
 interface OfferedForms {
@@ -187,21 +183,21 @@ interface OfferedForms {
   readonly typed: ReadonlySet<unknown>;
 }
 
-const formsOf = (offered: readonly JsonObject[]): OfferedForms => ({
+const formsOf = (offered: readonly hub.JsonObject[]): OfferedForms => ({
   custom: new Set(offered.filter(({ type }) => type === 'custom').map(({ name }) => name)),
   typed: new Set(offered.filter(({ name }) => name === undefined).map(({ type }) => type)),
 });
 
-const encodeNamedChoice = ({ custom, typed }: OfferedForms, name: string): JsonObject =>
+const encodeNamedChoice = ({ custom, typed }: OfferedForms, name: string): hub.JsonObject =>
   typed.has(name) ? { type: name } : { type: custom.has(name) ? 'custom' : 'function', name };
 
-function encodeHostedChoice(tool: ServerTool, offered: readonly JsonObject[]): JsonObject {
+function encodeHostedChoice(tool: hub.ServerTool, offered: readonly hub.JsonObject[]): hub.JsonObject {
   const type = hostedType(tool);
   if (offered.some((offer) => maybeString(offer.type)?.startsWith(type))) return { type };
   return rejectHostedChoice(tool);
 }
 
-export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
+export const echoTools = (tools: readonly hub.HubTool[]): hub.JsonObject[] =>
   groupByNamespace(tools, (tool) => {
     // In a response object no member is missing.
     if (tool.kind === 'function') return { description: null, ...encodeFunctionTool(tool) };
@@ -209,7 +205,7 @@ export const echoTools = (tools: readonly HubTool[]): JsonObject[] =>
     return tool.raw;
   });
 
-export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest): unknown {
+export function echoToolChoice({ toolChoice, allowedTools, tools }: hub.HubRequest): unknown {
   const named = toolsByName(tools);
   if (allowedTools) {
     const { mode, names, hosted = [] } = allowedTools;
@@ -225,8 +221,8 @@ export function echoToolChoice({ toolChoice, allowedTools, tools }: HubRequest):
 
 function echoNamedChoice(
   tools: ReadonlyMap<string, NamedTool>,
-  { name, namespace }: HubToolChoice & { kind: 'named' },
-): JsonObject {
+  { name, namespace }: hub.HubToolChoice & { kind: 'named' },
+): hub.JsonObject {
   const found = tools.get(name);
   if (found?.kind === 'builtin') return { type: name };
   return compact({ type: found?.kind === 'custom' ? 'custom' : 'function', name, namespace });

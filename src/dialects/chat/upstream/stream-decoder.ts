@@ -2,14 +2,7 @@
 
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
-import {
-  type HubError,
-  type HubEvent,
-  type HubReply,
-  type HubUsage,
-  type JsonObject,
-  NO_USAGE,
-} from '../../hub/types.ts';
+import * as hub from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { isObject, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { tierUsed } from '../../wire/service-tiers.ts';
@@ -23,7 +16,7 @@ interface State {
   started: boolean;
   done: boolean;
   reason: string | undefined;
-  usage: HubUsage | undefined;
+  usage: hub.HubUsage | undefined;
   tier: string | undefined;
   hasLogprobs: boolean;
 }
@@ -46,22 +39,22 @@ class ChatDecoder implements StreamDecoder {
     };
   }
 
-  push(data: string): HubEvent[] {
+  push(data: string): hub.HubEvent[] {
     const state = this.#state;
     if (state.done || data === '') return [];
-    const out: HubEvent[] = [];
+    const out: hub.HubEvent[] = [];
     if (isDone(data)) finish(state, out, state.usage !== undefined);
     else readChunk(this.#parse(data), state, out);
     return out;
   }
 
-  end(): HubEvent[] {
-    const out: HubEvent[] = [];
+  end(): hub.HubEvent[] {
+    const out: hub.HubEvent[] = [];
     finish(this.#state, out);
     return out;
   }
 
-  get usage(): HubUsage | undefined {
+  get usage(): hub.HubUsage | undefined {
     return this.#state.usage;
   }
 }
@@ -71,13 +64,13 @@ const VARYING = ['content', 'reasoning_content', 'obfuscation'];
 const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]';
 
 /** Arguments are text, but some servers send them as a value. */
-const hasCalls = ({ choices }: JsonObject): boolean =>
+const hasCalls = ({ choices }: hub.JsonObject): boolean =>
   maybeList(choices).some((choice) => {
     const { tool_calls, function_call } = maybeObject(maybeObject(choice).delta);
     return tool_calls !== undefined || function_call !== undefined;
   });
 
-function readChunk(chunk: JsonObject | undefined, state: State, out: HubEvent[]): void {
+function readChunk(chunk: hub.JsonObject | undefined, state: State, out: hub.HubEvent[]): void {
   if (!chunk) failStream(state, out, NOT_JSON);
   else
     for (const read of CHUNK_READERS) {
@@ -86,7 +79,7 @@ function readChunk(chunk: JsonObject | undefined, state: State, out: HubEvent[])
     }
 }
 
-type ChunkReader = (chunk: JsonObject, state: State, out: HubEvent[]) => void;
+type ChunkReader = (chunk: hub.JsonObject, state: State, out: hub.HubEvent[]) => void;
 
 /** Readers of the members of a chunk, in order: an error ends the stream before the rest is read. */
 const CHUNK_READERS: readonly ChunkReader[] = [
@@ -121,7 +114,7 @@ const CHUNK_READERS: readonly ChunkReader[] = [
 ];
 
 /** `isEnded`: the server stated the end, so that a missing finish reason is its habit (`noFinishReason` in rules/tolerances.ts). */
-function finish(state: State, out: HubEvent[], isEnded = false): void {
+function finish(state: State, out: hub.HubEvent[], isEnded = false): void {
   if (state.done) return;
   if (state.reason === undefined && !(isEnded && state.started)) failStream(state, out, TRUNCATED);
   else finishReply(state, out);
@@ -129,7 +122,7 @@ function finish(state: State, out: HubEvent[], isEnded = false): void {
 }
 
 /** Emits the last events of a reply whose finish reason is known; unary replies use it too. */
-function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): void {
+function finishReply(state: Omit<State, 'started' | 'done'>, out: hub.HubEvent[]): void {
   const { reply } = state;
   const tier = tierUsed(state.tier);
   const { refusal } = reply;
@@ -138,7 +131,7 @@ function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): v
     out.push({ kind: 'error', error: NAMELESS_CALL });
     return;
   }
-  const usage = state.usage ?? { ...NO_USAGE, estimated: true };
+  const usage = state.usage ?? { ...hub.NO_USAGE, estimated: true };
   out.push({
     kind: 'finish',
     stop,
@@ -149,11 +142,11 @@ function finishReply(state: Omit<State, 'started' | 'done'>, out: HubEvent[]): v
 }
 
 /** Servers that were not asked for them send null or nothing. */
-const hasLogprobs = ({ logprobs }: JsonObject): boolean =>
+const hasLogprobs = ({ logprobs }: hub.JsonObject): boolean =>
   isObject(logprobs) && Object.values(logprobs).some((list) => Array.isArray(list) && list.length > 0);
 
 /** A complete reply: its message is read as one large delta, so that unary and streamed replies agree. */
-export function decodeReply(body: unknown, context: DecodeContext): HubReply {
+export function decodeReply(body: unknown, context: DecodeContext): hub.HubReply {
   const wire = maybeObject(body);
   const error = errorIn(wire);
   if (error) throw failureOf(error);
@@ -168,24 +161,24 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
     hasLogprobs: hasLogprobs(choice),
   };
   const id = maybeString(wire.id) || context.requestId;
-  const events: HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];
+  const events: hub.HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];
   readDelta(withCallIndexes(choice.message), state.reply, events);
   finishReply(state, events);
   return foldReply(events);
 }
 
 /** Calls of a complete message have no index. Without one, the reader would merge two calls that share an id. */
-const withCallIndexes = (message: JsonObject): JsonObject =>
+const withCallIndexes = (message: hub.JsonObject): hub.JsonObject =>
   Array.isArray(message.tool_calls)
     ? { ...message, tool_calls: message.tool_calls.map((call, index) => ({ ...maybeObject(call), index })) }
     : message;
 
-function failStream(state: State, out: HubEvent[], error: HubError): void {
+function failStream(state: State, out: hub.HubEvent[], error: hub.HubError): void {
   state.done = true;
   out.push({ kind: 'error', error });
 }
 
-const upstreamError = (message: string): HubError => ({ code: 'upstream_error', message });
+const upstreamError = (message: string): hub.HubError => ({ code: 'upstream_error', message });
 const NOT_JSON = upstreamError('The upstream sent an event that is not a JSON object.');
 const TRUNCATED = upstreamError('The upstream closed the stream before completion.');
 const NAMELESS_CALL = upstreamError('The upstream called a tool without naming it.');
