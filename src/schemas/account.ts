@@ -8,27 +8,20 @@ import { columnNames } from './columns.ts';
 import * as f from './field.ts';
 import { groupList } from './group-list.ts';
 
+const secret = (max: number, form: RegExp) =>
+  z
+    .string()
+    .trim()
+    .min(1)
+    .max(max)
+    .regex(
+      form,
+      `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
+    );
 /** Goes into a header of every call, where a line end or a control character would make every call fail. */
-const credential = z
-  .string()
-  .trim()
-  .min(1)
-  .max(4096)
-  .regex(
-    /^(?!.*\$\{)[\x20-\x7e]*$/,
-    `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
-  );
-
+const credential = secret(4096, /^(?!.*\$\{)[\x20-\x7e]*$/);
 /** The JSON keys and PEM certificates of clouds are documents. `accountErrors` admits several lines only where one is expected. */
-const accountSecret = z
-  .string()
-  .trim()
-  .min(1)
-  .max(16_384)
-  .regex(
-    /^(?!.*\$\{)(?:[\x20-\x7e]{0,4096}|(?:\{|-----BEGIN )[\x20-\x7e\t\r\n]*)$/,
-    `one line of ASCII characters. \${NAME} must be the whole value, and works only in a file that the command line applies`,
-  );
+const accountSecret = secret(16_384, /^(?!.*\$\{)(?:[\x20-\x7e]{0,4096}|(?:\{|-----BEGIN )[\x20-\x7e\t\r\n]*)$/);
 
 const proxy = z
   .string()

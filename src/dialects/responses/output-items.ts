@@ -1,5 +1,6 @@
 /** Output items of a response, for unary replies and streams. One hub item becomes any number; each is built once its output index, and so its id, is known. */
 import { valueOfJson } from '../../core/index.ts';
+import { forKind } from '../hub/by-kind.ts';
 import type * as hub from '../hub/types.ts';
 import { EMPTY_ENVELOPE, pack } from '../opaque/envelope.ts';
 import { COMPUTER } from '../tools/computer-actions.ts';
@@ -24,27 +25,22 @@ export interface ItemBuilder {
 export const outputItemId = (builder: ItemBuilder, responseId: string, outputIndex: number): string =>
   itemId(builder.idPrefix, responseId, outputIndex);
 
-export function itemBuilders(item: hub.HubItem, toolKinds: NonFunctionTools): ItemBuilder[] {
-  switch (item.kind) {
-    case 'message':
-      return messageBuilders(item);
-    case 'reasoning':
-      return [reasoningBuilder(item)];
-    case 'tool_call':
-      return [...signatureBuilders(signatureOfCall(item)), callBuilder(item, callShape(item, toolKinds))];
-    case 'server_call':
-      return serverCallBuilders(item);
-    case 'compaction':
-      return item.opaque ? [compactionBuilder(item.opaque)] : [];
-    case 'opaque':
-      return item.issuer === 'responses' && isObject(item.raw) ? [rawBuilder(item.raw)] : [];
-    case 'tool_result':
-    case 'tool_change':
-    case 'config_change':
-    case 'ref':
-      return [];
-  }
-}
+const nothing = (): ItemBuilder[] => [];
+export const itemBuilders = forKind<hub.HubItem, NonFunctionTools, ItemBuilder[]>({
+  message: messageBuilders,
+  reasoning: (item) => [reasoningBuilder(item)],
+  tool_call: (item, toolKinds) => [
+    ...signatureBuilders(signatureOfCall(item)),
+    callBuilder(item, callShape(item, toolKinds)),
+  ],
+  server_call: serverCallBuilders,
+  compaction: ({ opaque }) => (opaque ? [compactionBuilder(opaque)] : []),
+  opaque: ({ issuer, raw }) => (issuer === 'responses' && isObject(raw) ? [rawBuilder(raw)] : []),
+  tool_result: nothing,
+  tool_change: nothing,
+  config_change: nothing,
+  ref: nothing,
+});
 
 function messageBuilders(message: hub.HubMessage): ItemBuilder[] {
   const builders: ItemBuilder[] = message.parts.some((part) => encodePart(part)) ? [messageBuilder(message)] : [];

@@ -29,16 +29,25 @@ const LANDSCAPE_OR_PORTRAIT = ['16:9', '9:16'] as const;
 const sizesOf = (resolution: keyof typeof PIXEL_SIZES) =>
   Object.fromEntries(LANDSCAPE_OR_PORTRAIT.map((ratio) => [ratio, PIXEL_SIZES[resolution][ratio]]));
 
-const SHARED = { pixelsPerToken: 1, framesPerSecond: 24, inputVideoSeconds: 0, cancelQueued: false } as const;
-const NO_AUDIO = { formats: [], maxBytes: 0, length: undefined } as const;
-const FRAMES_OR_REFERENCES = [['first_frame', 'last_frame'], ['reference_image']] as const;
-const LAST_NEEDS_FIRST = [{ role: 'last_frame', oneOf: ['first_frame'] }] as const;
+const SHARED = {
+  unit: 'seconds',
+  ...{ pixelsPerToken: 1, framesPerSecond: 24, inputVideoSeconds: 0, cancelQueued: false },
+  inlineMedia: {
+    image: { formats: ['jpeg', 'png', 'webp'], maxBytes: 20 * MIB, isContentChecked: true },
+    audio: { formats: [], maxBytes: 0, length: undefined },
+  },
+} as const;
+const combinations = (images: number) =>
+  ({
+    maxItems: { first_frame: 1, last_frame: 1, reference_image: images, reference_video: 0, reference_audio: 0 },
+    exclusive: [['first_frame', 'last_frame'], ['reference_image']],
+    companions: [{ role: 'last_frame', oneOf: ['first_frame'] }],
+  }) as const;
 
 /** By the second: a video of 10 s costs more than one of 6 s. An operator who sells by piece sets `unit: videos`. */
 export const HAILUO = {
   ...SHARED,
   source: 'https://platform.minimax.io/docs/api-reference/video-generation-intro, 2026-10',
-  unit: 'seconds',
   parameters: {
     ...CONTRACT_ONLY,
     ...OFFERED,
@@ -53,22 +62,13 @@ export const HAILUO = {
   resolutions: ['768p', '1080p'],
   ratios: ['16:9'],
   sizes: { '768p': { '16:9': [1366, 768] }, '1080p': { '16:9': [1920, 1080] } },
-  inlineMedia: {
-    image: { formats: ['jpeg', 'png', 'webp'], maxBytes: 20 * MIB, isContentChecked: true },
-    audio: NO_AUDIO,
-  },
-  combinations: {
-    maxItems: { first_frame: 1, last_frame: 1, reference_image: 0, reference_video: 0, reference_audio: 0 },
-    exclusive: FRAMES_OR_REFERENCES,
-    companions: LAST_NEEDS_FIRST,
-  },
+  combinations: combinations(0),
 } as const;
 
 /** The longest video is also what the provider makes without a length. */
 export const VEO_3_1 = {
   ...SHARED,
   source: 'https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/veo-video-generation, 2026-10',
-  unit: 'seconds',
   parameters: {
     ...CONTRACT_ONLY,
     ...OFFERED,
@@ -84,13 +84,5 @@ export const VEO_3_1 = {
   resolutions: ['720p', '1080p', '4k'],
   ratios: LANDSCAPE_OR_PORTRAIT,
   sizes: { '720p': sizesOf('720p'), '1080p': sizesOf('1080p'), '4k': sizesOf('4k') },
-  inlineMedia: {
-    image: { formats: ['jpeg', 'png', 'webp'], maxBytes: 20 * MIB, isContentChecked: true },
-    audio: NO_AUDIO,
-  },
-  combinations: {
-    maxItems: { first_frame: 1, last_frame: 1, reference_image: 3, reference_video: 0, reference_audio: 0 },
-    exclusive: FRAMES_OR_REFERENCES,
-    companions: LAST_NEEDS_FIRST,
-  },
+  combinations: combinations(3),
 } as const;

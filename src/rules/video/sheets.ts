@@ -42,7 +42,19 @@ const FRAMES_OR_REFERENCES: RoleCombinations['exclusive'] = [
   ['first_frame', 'last_frame'],
   ['reference_image', 'reference_video', 'reference_audio'],
 ];
-const LAST_NEEDS_FIRST = { role: 'last_frame', oneOf: ['first_frame'] } as const;
+const combinations = (
+  maxItems: RoleCombinations['maxItems'],
+  ...companions: RoleCombinations['companions']
+): RoleCombinations => ({
+  maxItems: { ...FRAME_LIMITS, ...maxItems },
+  exclusive: FRAMES_OR_REFERENCES,
+  companions: [{ role: 'last_frame', oneOf: ['first_frame'] }, ...companions],
+});
+/** `max`: seconds of one audio, and of all together. */
+const checkedMedia = (max: number): InlineMediaRules => ({
+  image: { ...IMAGES, isContentChecked: true },
+  audio: { formats: ['wav', 'mp3'], maxBytes: AUDIO_BYTES, length: { min: 2, max, maxTotal: max } },
+});
 
 const REMOVE: DeletionRule = { action: 'remove' };
 const CANCEL_UNSUPPORTED: DeletionRule = { action: 'reject', code: 'task_cancel_not_supported' };
@@ -99,15 +111,8 @@ const A: VariantSheet = {
     priority: REJECTED,
   },
   resolutions: ['480p', '720p', '1080p'],
-  inlineMedia: {
-    image: { ...IMAGES, isContentChecked: true },
-    audio: { formats: ['wav', 'mp3'], maxBytes: AUDIO_BYTES, length: { min: 2, max: 15, maxTotal: 15 } },
-  },
-  combinations: {
-    maxItems: { ...FRAME_LIMITS, reference_image: 9, reference_video: 3, reference_audio: 3 },
-    exclusive: FRAMES_OR_REFERENCES,
-    companions: [LAST_NEEDS_FIRST],
-  },
+  inlineMedia: checkedMedia(15),
+  combinations: combinations({ reference_image: 9, reference_video: 3, reference_audio: 3 }),
   deletion: DELETES_TASKS,
   listDays: undefined,
   assets: { space: 'A', hasGroups: true, isDeletable: true, hasRealPersonSessions: true },
@@ -126,11 +131,10 @@ const B: Omit<VariantSheet, 'assets'> = {
     image: { ...IMAGES, isContentChecked: false },
     audio: { formats: ['wav', 'mp3', 'mpeg'], maxBytes: AUDIO_BYTES, length: undefined },
   },
-  combinations: {
-    maxItems: { ...FRAME_LIMITS, reference_audio: 3 },
-    exclusive: FRAMES_OR_REFERENCES,
-    companions: [LAST_NEEDS_FIRST, { role: 'reference_audio', oneOf: ['reference_image', 'reference_video'] }],
-  },
+  combinations: combinations(
+    { reference_audio: 3 },
+    { role: 'reference_audio', oneOf: ['reference_image', 'reference_video'] },
+  ),
   deletion: KEEPS_TASKS,
   listDays: 7,
   taskFields: [],
@@ -168,15 +172,8 @@ const SEEDANCE_2_5: VideoSheet = {
   resolutions: ['480p', '720p', '1080p'],
   // No table of its pixels was found. Those of the contract are at least as large as the price examples of 2026-10-02 imply.
   sizes: { '480p': PIXEL_SIZES['480p'], '720p': PIXEL_SIZES['720p'], '1080p': PIXEL_SIZES['1080p'] },
-  inlineMedia: {
-    image: { ...IMAGES, isContentChecked: true },
-    audio: { formats: ['wav', 'mp3'], maxBytes: AUDIO_BYTES, length: { min: 2, max: 30, maxTotal: 30 } },
-  },
-  combinations: {
-    maxItems: { ...FRAME_LIMITS, reference_image: 30, reference_video: 10, reference_audio: 10 },
-    exclusive: FRAMES_OR_REFERENCES,
-    companions: [LAST_NEEDS_FIRST],
-  },
+  inlineMedia: checkedMedia(30),
+  combinations: combinations({ reference_image: 30, reference_video: 10, reference_audio: 10 }),
   deletion: DELETES_TASKS,
 };
 

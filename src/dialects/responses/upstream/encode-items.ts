@@ -1,5 +1,6 @@
 /** Encoder of the conversation, in order. Only reasoning items have an id, and are dropped without the item that they led to. */
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
+import { forKind } from '../../hub/by-kind.ts';
 import type * as hub from '../../hub/types.ts';
 import { isReadable } from '../../opaque/envelope.ts';
 import { splitSummary } from '../../opaque/summary-parts.ts';
@@ -22,7 +23,7 @@ export interface EncodeContext extends ToolContext {
 
 export function encodeItems(context: EncodeContext): hub.JsonObject[] {
   const { items } = context.request;
-  const bodies = items.map((item, index) => encodeItem(item, index, context));
+  const bodies = items.map((item, index) => encodeItem(item, { index, context }));
   const kept: hub.JsonObject[] = [];
   let hasFollower = false;
   for (let index = items.length - 1; index >= 0; index--) {
@@ -39,38 +40,30 @@ const isModelItem = (item: hub.HubItem | undefined): boolean =>
   item !== undefined && (item.kind === 'message' ? item.role === 'assistant' : MODEL_KINDS.has(item.kind));
 const MODEL_KINDS: ReadonlySet<hub.HubItem['kind']> = new Set(['reasoning', 'tool_call', 'server_call', 'opaque']);
 
-function encodeItem(
-  item: hub.HubItem,
-  index: number,
-  context: EncodeContext,
-): hub.JsonObject | readonly hub.JsonObject[] | undefined {
-  switch (item.kind) {
-    case 'message':
-      return item.role === 'assistant' ? encodeAssistantMessage(item, index, context) : encodeMessage(item, context);
-    case 'reasoning':
-      return encodeReasoningItem(item, context);
-    case 'tool_call':
-      return encodeCall(item, context);
-    case 'tool_result':
-      return encodeResult(item, context);
-    case 'server_call':
-      return encodeServerCall(item, context);
-    case 'compaction':
-      return encodeCompaction(item, context);
-    case 'tool_change':
-      return { type: 'additional_tools', role: 'developer', tools: encodeTools(item.add, context) };
-    case 'config_change':
-      return compact({
-        type: 'configuration_update',
-        reasoning: item.effort && { effort: item.effort },
-        text: item.format && { format: encodeFormat(item.format) },
-      });
-    case 'ref':
-      return rejectRef(item.id);
-    case 'opaque':
-      return item.issuer === 'responses' && isObject(item.raw) ? item.raw : undefined;
-  }
+interface Place {
+  readonly index: number;
+  readonly context: EncodeContext;
 }
+const encodeItem = forKind<hub.HubItem, Place, hub.JsonObject | readonly hub.JsonObject[] | undefined>({
+  message: (item, { index, context }) =>
+    item.role === 'assistant' ? encodeAssistantMessage(item, index, context) : encodeMessage(item, context),
+  reasoning: (item, { context }) => encodeReasoningItem(item, context),
+  tool_call: (item, { context }) => encodeCall(item, context),
+  tool_result: (item, { context }) => encodeResult(item, context),
+  server_call: (item, { context }) => encodeServerCall(item, context),
+  compaction: (item, { context }) => encodeCompaction(item, context),
+  tool_change: ({ add }, { context }) => ({
+    ...{ type: 'additional_tools', role: 'developer', tools: encodeTools(add, context) },
+  }),
+  config_change: ({ effort, format }) =>
+    compact({
+      type: 'configuration_update',
+      reasoning: effort && { effort },
+      text: format && { format: encodeFormat(format) },
+    }),
+  ref: ({ id }) => rejectRef(id),
+  opaque: ({ issuer, raw }) => (issuer === 'responses' && isObject(raw) ? raw : undefined),
+});
 
 /** A call of another provider becomes text of the assistant. Its image has no place in this dialect. */
 function encodeServerCall(call: hub.HubServerCall, { target }: EncodeContext): readonly hub.JsonObject[] | undefined {

@@ -53,30 +53,31 @@ interface State extends opened.StreamState {
 }
 
 type Handler = (event: JsonObject, state: State) => void;
+type Rows = readonly (readonly [type: string, Handler])[];
 
 type PartKind = 'text' | 'refusal' | 'think';
 
-const onTextDelta =
-  (kind: PartKind, type: string, indexField: string, field: string): Handler =>
-  (event, state) => {
-    const open = growingItem(event, state, type);
-    if (open) opened.addText(state, opened.partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
-  };
-const onTextDone =
-  (kind: PartKind, type: string, indexField: string, field: string): Handler =>
-  (event, state) => {
-    const open = growingItem(event, state, type);
-    if (open) opened.fillText(state, opened.partFor(open, kind, event[indexField]), maybeString(event[field]) ?? '');
-  };
-const onArgsDelta =
-  (type: string): Handler =>
-  (event, state) => {
+/** Handlers of the deltas of a text, and of the whole text at its end, which is the member `field`. */
+function onText(name: string, kind: PartKind, type: string, index: string, field: string, raw = ''): Rows {
+  const grow =
+    (add: typeof opened.addText, member: string): Handler =>
+    (event, state) => {
+      const open = growingItem(event, state, type);
+      if (open) add(state, opened.partFor(open, kind, event[index], raw), maybeString(event[member]) ?? '');
+    };
+  return [
+    [`response.${name}.delta`, grow(opened.addText, 'delta')],
+    [`response.${name}.done`, grow(opened.fillText, field)],
+  ];
+}
+
+/** The same of the arguments of a call. */
+function onArgs(type: string, field: string): Rows {
+  const delta: Handler = (event, state) => {
     const open = growingItem(event, state, type);
     if (open) opened.addArgs(state, open, maybeString(event.delta) ?? '');
   };
-const onArgsDone =
-  (type: string, field: string): Handler =>
-  (event, state) => {
+  const done: Handler = (event, state) => {
     const open = growingItem(event, state, type);
     if (!open) return;
     // Some servers send the name only in this event.
@@ -85,6 +86,11 @@ const onArgsDone =
     const complete = maybeString(event[field]) ?? '';
     if (complete.startsWith(open.args)) opened.addArgs(state, open, complete.slice(open.args.length));
   };
+  return [
+    [`response.${type}_${field}.delta`, delta],
+    [`response.${type}_${field}.done`, done],
+  ];
+}
 
 const onStart: Handler = (event, state) => startReply(state, maybeObject(event.response));
 const ignore: Handler = () => {};
@@ -99,19 +105,13 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['response.output_item.added', onItemAdded],
   ['response.content_part.added', ignore],
   ['response.content_part.done', ignore],
-  ['response.output_text.delta', onTextDelta('text', 'message', 'content_index', 'delta')],
-  ['response.output_text.done', onTextDone('text', 'message', 'content_index', 'text')],
+  ...onText('output_text', 'text', 'message', 'content_index', 'text'),
   ['response.output_text.annotation.added', onAnnotation],
-  ['response.refusal.delta', onTextDelta('refusal', 'message', 'content_index', 'delta')],
-  ['response.refusal.done', onTextDone('refusal', 'message', 'content_index', 'refusal')],
-  ['response.reasoning_summary_text.delta', onTextDelta('think', 'reasoning', 'summary_index', 'delta')],
-  ['response.reasoning_summary_text.done', onTextDone('think', 'reasoning', 'summary_index', 'text')],
-  ['response.reasoning_text.delta', onRawReasoning('delta')],
-  ['response.reasoning_text.done', onRawReasoning('text')],
-  ['response.function_call_arguments.delta', onArgsDelta('function_call')],
-  ['response.function_call_arguments.done', onArgsDone('function_call', 'arguments')],
-  ['response.custom_tool_call_input.delta', onArgsDelta('custom_tool_call')],
-  ['response.custom_tool_call_input.done', onArgsDone('custom_tool_call', 'input')],
+  ...onText('refusal', 'refusal', 'message', 'content_index', 'refusal'),
+  ...onText('reasoning_summary_text', 'think', 'reasoning', 'summary_index', 'text'),
+  ...onText('reasoning_text', 'think', 'reasoning', 'content_index', 'text', 'raw'),
+  ...onArgs('function_call', 'arguments'),
+  ...onArgs('custom_tool_call', 'input'),
   ['response.output_item.done', onItemDone],
   ['response.completed', onTerminal('completed')],
   ['response.incomplete', onTerminal('incomplete')],
@@ -174,14 +174,6 @@ function onItemAdded(event: JsonObject, state: State): void {
   open.wire = wire;
   // A message waits for its first text, because it may stay empty.
   if (wire.type !== 'message') opened.openItem(state, open);
-}
-
-function onRawReasoning(field: 'delta' | 'text'): Handler {
-  const add = field === 'delta' ? opened.addText : opened.fillText;
-  return (event, state) => {
-    const open = growingItem(event, state, 'reasoning');
-    if (open) add(state, opened.partFor(open, 'think', event.content_index, 'raw'), maybeString(event[field]) ?? '');
-  };
 }
 
 function onAnnotation(event: JsonObject, state: State): void {
