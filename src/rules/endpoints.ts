@@ -6,7 +6,7 @@
 import type { Deprecation } from './deprecation.ts';
 import type { CountedDialect, Dialect, Feature, Style, UpstreamDialect } from './groups.ts';
 import type { BodyClass } from './limits.ts';
-import { type Lines, linesOf, withCode } from './notation.ts';
+import { type Lines, linesOf, type Words, withCode } from './notation.ts';
 import type { VideoRateName } from './video/limits.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -61,15 +61,7 @@ export type RequestBody =
   | { readonly content: 'json' | 'multipart' | 'multipart-or-json' | 'bytes'; readonly limit: BodyClass };
 
 /** How the native path reads a request: what the body is, where the model is named, or the id of a stored response. `none` where no cell is native. */
-export type RequestReader =
-  | 'json'
-  | 'search'
-  | 'interaction'
-  | 'path-model'
-  | 'path-embedding'
-  | 'image'
-  | 'stored'
-  | 'none';
+export type RequestReader = Words<'json search interaction path-model path-embedding image stored none'>;
 
 /** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
 export type BillingMode = 'metered' | 'free';

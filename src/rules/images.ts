@@ -38,14 +38,8 @@ export const CONTRACT_IMAGES = {
 } as const satisfies ImageCapabilities;
 
 /** Of a model that no row knows. */
-export const ANY_IMAGES: ImageCapabilities = {
-  imageSizes: 'any',
-  imagePixels: 'any',
-  imageQualities: 'any',
-  imageFormats: 'any',
-  imageBackgrounds: 'any',
-  imageModerations: 'any',
-  maxImages: 'any',
+export const ANY_IMAGES = Object.fromEntries(Object.keys(CONTRACT_IMAGES).map((name) => [name, 'any'])) as {
+  readonly [name in keyof ImageCapabilities]: 'any';
 };
 
 /** A value that only a provider knows. It becomes part of a usage record, so that its form is limited. */

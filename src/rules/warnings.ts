@@ -1,4 +1,5 @@
 /** Warnings: what thresholds can be about, where notices go, and the limits of both. */
+import { rowsIn, words } from './notation.ts';
 
 /** `operator`: only operators see the figures. `user`: users may also set it for their own wallet and keys. */
 export type WarningAudience = 'operator' | 'user';
@@ -25,59 +26,29 @@ export type WarningPeriod = 'day' | 'month' | 'last_hours' | 'last_day';
 /** Whole hours of the roll-ups up to now, with the current one. */
 export const WARNING_WINDOW_HOURS = { last_hours: 2, last_day: 24 } as const;
 
-const STATE = { audience: 'operator', unit: 'state', holds: 'above', periods: [] } as const;
-const SPENT = { audience: 'user', holds: 'above', scopes: ['user', 'key'], periods: ['day', 'month'] } as const;
-const SHARE_OF_CALLS = {
-  audience: 'operator',
-  unit: 'percent',
-  scopes: ['all', 'group'],
-  periods: ['last_hours', 'last_day'],
-  hasMinCalls: true,
-} as const;
-
-export const WARNING_KINDS = {
-  balance: {
-    about: 'the available balance of a user is below an amount',
-    audience: 'user',
-    unit: 'dollars',
-    holds: 'below',
-    scopes: ['user'],
-    periods: [],
+/** A line is `name: about | audience | unit | side | scopes | periods | least and largest percent | calls`. */
+export const WARNING_KINDS = rowsIn(
+  `
+balance: the available balance of a user is below an amount | user | dollars | below | user
+spend: a user or a key has spent an amount in the day or month | user | dollars | above | user key | day month
+limit: a user or a key has used a share of its spend limit of the day or month | user | percent | above | user key | day month | 1 100
+account: an account is out of use, parked, draining, cooling down or at a limit of its own | operator | state | above | account
+errors: a share of the calls failed at providers or in the gateway | operator | percent | above | all group | last_hours last_day | 1 100 | calls
+margin: the margin of text and image calls with a known cost is below a share of their charges
+  | operator | percent | below | all group | last_hours last_day | -100 100 | calls
+alarm: an alarm is raised: a condition that needs an operator | operator | state | above | alarm
+`,
+  ([about = '', audience, unit, holds, scopes = '', periods, percent, calls]): WarningKind => {
+    const [min = 0, max = 0] = percent?.split(' ').map(Number) ?? [];
+    return {
+      ...{ about, audience: audience as WarningAudience, unit: unit as WarningKind['unit'] },
+      ...{ holds: holds as WarningKind['holds'], scopes: words(scopes) as readonly WarningScope[] },
+      periods: periods === undefined ? [] : (words(periods) as readonly WarningPeriod[]),
+      ...(percent !== undefined && { percent: { min, max } }),
+      ...(calls !== undefined && { hasMinCalls: true as const }),
+    };
   },
-  spend: {
-    about: 'a user or a key has spent an amount in the day or month',
-    ...SPENT,
-    unit: 'dollars',
-  },
-  limit: {
-    about: 'a user or a key has used a share of its spend limit of the day or month',
-    ...SPENT,
-    unit: 'percent',
-    percent: { min: 1, max: 100 },
-  },
-  account: {
-    about: 'an account is out of use, parked, draining, cooling down or at a limit of its own',
-    ...STATE,
-    scopes: ['account'],
-  },
-  errors: {
-    about: 'a share of the calls failed at providers or in the gateway',
-    ...SHARE_OF_CALLS,
-    holds: 'above',
-    percent: { min: 1, max: 100 },
-  },
-  margin: {
-    about: 'the margin of text and image calls with a known cost is below a share of their charges',
-    ...SHARE_OF_CALLS,
-    holds: 'below',
-    percent: { min: -100, max: 100 },
-  },
-  alarm: {
-    about: 'an alarm is raised: a condition that needs an operator',
-    ...STATE,
-    scopes: ['alarm'],
-  },
-} as const satisfies Record<string, WarningKind>;
+);
 
 export type WarningKindName = keyof typeof WARNING_KINDS;
 export const WARNING_KIND_NAMES = Object.keys(WARNING_KINDS) as WarningKindName[];

@@ -42,18 +42,14 @@ function parseError(error: JsonObject): Omit<ParsedError, 'status'> {
   const message = maybeString(error.message) ?? '';
   const retry = details.find((detail) => isType(detail, 'RetryInfo'));
   const retryMs = secondsToMs(maybeString(retry?.retryDelay)) ?? secondsToMs(RETRY_IN.exec(message)?.[1]);
-  const violations = details
-    .filter((detail) => isType(detail, 'QuotaFailure'))
-    .flatMap((detail) => maybeList(detail.violations).filter(isObject));
-  const fields = details
-    .filter((detail) => isType(detail, 'BadRequest'))
-    .flatMap((detail) => maybeList(detail.fieldViolations).filter(isObject));
-  const field = maybeString(fields[0]?.field);
+  const violationsIn = (type: string, member: string): readonly JsonObject[] =>
+    details.filter((detail) => isType(detail, type)).flatMap((detail) => maybeList(detail[member]).filter(isObject));
+  const field = maybeString(violationsIn('BadRequest', 'fieldViolations')[0]?.field);
   return {
     statusName: maybeString(error.status) ?? '',
     message,
     reasons: details.map((detail) => maybeString(detail.reason) ?? ''),
-    quotas: violations.map((violation) => maybeString(violation.quotaId) ?? ''),
+    quotas: violationsIn('QuotaFailure', 'violations').map((violation) => maybeString(violation.quotaId) ?? ''),
     ...(field !== undefined && { field }),
     ...(retryMs !== undefined && { retryMs }),
   };

@@ -5,7 +5,7 @@
  * Reasons: docs/adr/0003-one-hub.md
  */
 import type { Usage } from '../../core/index.ts';
-import type { ClientDialect, ErrorCode, ServerTool, Style } from '../../rules/index.ts';
+import type { ClientDialect, ErrorCode, ServerTool, Style, Words } from '../../rules/index.ts';
 
 export interface HubRequest {
   readonly dialect: ClientDialect;
@@ -381,18 +381,7 @@ export interface ReplyForms {
 }
 
 export type HubStop =
-  | 'end'
-  | 'tool'
-  | 'length'
-  | 'stop_sequence'
-  | 'context_full'
-  | 'refusal'
-  | 'filter'
-  | 'pause'
-  | 'compaction'
-  | 'continuation'
-  | 'malformed_call'
-  | 'cancelled';
+  Words<'end tool length stop_sequence context_full refusal filter pause compaction continuation malformed_call cancelled'>;
 
 /** See `Usage`: the same type from the wire to the ledger. */
 export type HubUsage = Usage;

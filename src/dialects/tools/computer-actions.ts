@@ -1,5 +1,5 @@
 /** The actions of the computer tool in messages, where a call is one action, and in responses, where it is a list. */
-import { pairsIn } from '../../rules/index.ts';
+import { pairsIn, words } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { compact, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -96,27 +96,27 @@ function scrollOf(x: number, y: number): JsonObject {
 }
 
 const SCREENSHOT: JsonObject = { type: 'screenshot' };
+const NEED_PLACE: readonly string[] = words('double_click triple_click mouse_move left_click_drag scroll');
 
 export function toResponses({ action: name, coordinate, start_coordinate, text, ...rest }: JsonObject): JsonObject[] {
   const action = maybeString(name) ?? '';
   const at = xy(coordinate);
   const keys = keysIn(text) ?? null;
-  if (action in BUTTONS) return at ? [{ type: 'click', button: BUTTONS[action], ...at, keys }] : [SCREENSHOT];
+  if (!at && (action in BUTTONS || NEED_PLACE.includes(action))) return [SCREENSHOT];
+  if (action in BUTTONS) return [{ type: 'click', button: BUTTONS[action], ...at, keys }];
   switch (action) {
     case 'double_click':
-      return at ? [{ type: 'double_click', ...at, keys }] : [SCREENSHOT];
+      return [{ type: 'double_click', ...at, keys }];
     case 'triple_click':
-      return at
-        ? [
-            { type: 'double_click', ...at, keys },
-            { type: 'click', button: 'left', ...at, keys },
-          ]
-        : [SCREENSHOT];
+      return [
+        { type: 'double_click', ...at, keys },
+        { type: 'click', button: 'left', ...at, keys },
+      ];
     case 'mouse_move':
-      return at ? [{ type: 'move', ...at }] : [SCREENSHOT];
+      return [{ type: 'move', ...at }];
     case 'left_click_drag': {
       const from = xy(start_coordinate);
-      return at && from ? [{ type: 'drag', path: [from, at] }] : [SCREENSHOT];
+      return from ? [{ type: 'drag', path: [from, at] }] : [SCREENSHOT];
     }
     case 'key':
     case 'hold_key':
@@ -126,7 +126,7 @@ export function toResponses({ action: name, coordinate, start_coordinate, text, 
     case 'scroll': {
       const amount = (Number(rest.scroll_amount) || 1) * STEP;
       const [x, y] = DIRECTIONS[String(rest.scroll_direction)] ?? [0, 1];
-      return at ? [{ type: 'scroll', ...at, scroll_x: x * amount, scroll_y: y * amount }] : [SCREENSHOT];
+      return [{ type: 'scroll', ...at, scroll_x: x * amount, scroll_y: y * amount }];
     }
     case 'wait':
       return [{ type: 'wait' }];

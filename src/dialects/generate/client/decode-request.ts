@@ -137,11 +137,9 @@ function spellings(...lines: string[]): ReadonlySet<string> {
 
 /** Includes `safetySettings`, which only this provider can apply. */
 const unknownOf = (body: hub.JsonObject, config: hub.JsonObject): string[] => [
-  ...Object.keys(body).filter((name) => wire.isGiven(body[name]) && !KNOWN_FIELDS.has(name)),
-  ...Object.keys(config)
-    .filter((name) => wire.isGiven(config[name]) && !KNOWN_SETTINGS.has(name))
-    .map((name) => `generationConfig.${name}`),
-  ...Object.entries(wire.maybeObject(field(config, 'imageConfig')))
-    .filter(([name, value]) => wire.isGiven(value) && !KNOWN_IMAGE_SETTINGS.has(name))
-    .map(([name]) => `generationConfig.imageConfig.${name}`),
+  ...unknownIn(body, KNOWN_FIELDS, ''),
+  ...unknownIn(config, KNOWN_SETTINGS, 'generationConfig.'),
+  ...unknownIn(wire.maybeObject(field(config, 'imageConfig')), KNOWN_IMAGE_SETTINGS, 'generationConfig.imageConfig.'),
 ];
+const unknownIn = (holder: hub.JsonObject, known: ReadonlySet<string>, path: string): string[] =>
+  Object.keys(holder).flatMap((name) => (wire.isGiven(holder[name]) && !known.has(name) ? path + name : []));
