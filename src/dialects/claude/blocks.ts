@@ -2,7 +2,7 @@
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../hub/types.ts';
 import { withCarrier } from '../tools/hosted.ts';
 import { uniqueCallId } from '../wire/ids.ts';
-import { isObject, maybeString, parseArgs, tableOf } from '../wire/read.ts';
+import { compact, isObject, maybeString, parseArgs, tableOf } from '../wire/read.ts';
 import {
   type BlockState,
   beginItem,
@@ -130,15 +130,8 @@ function holdItem(skeleton: HubItem, item: HubItem, state: BlockState, out: HubE
   return { append: () => undefined, close: (sink) => endItem(index, item, state, sink) };
 }
 
-function opaqueOf(kind: Opaque['kind'], data: string, { context }: BlockState, lengths?: readonly number[]): Opaque {
-  return {
-    issuer: 'messages',
-    kind,
-    ...(context.account !== undefined && { account: context.account }),
-    ...(lengths && { lengths }),
-    data,
-  };
-}
+const opaqueOf = (kind: Opaque['kind'], data: string, { context }: BlockState, lengths?: readonly number[]): Opaque =>
+  compact({ issuer: 'messages', kind, account: context.account, lengths, data });
 
 function openCall(block: JsonObject, state: BlockState, out: HubEvent[]): OpenBlock {
   const name = maybeString(block.name);

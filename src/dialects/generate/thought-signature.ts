@@ -2,6 +2,7 @@
 import type { DecodeContext } from '../codec.ts';
 import type { Opaque } from '../hub/types.ts';
 import { isEnvelope, isReadable, pack, unwrap } from '../opaque/envelope.ts';
+import { compact } from '../wire/read.ts';
 import { ISSUER } from './wire.ts';
 
 /** Documented placeholder that the provider accepts instead of a missing signature. */
@@ -10,13 +11,7 @@ export const PLACEHOLDER_SIGNATURE = 'skip_thought_signature_validator';
 /** Reads a part from an upstream. With `callId` the signature can be matched to its call after a round trip. */
 export function signatureFromUpstream(value: unknown, context: DecodeContext, callId?: string): Opaque | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
-  return {
-    issuer: ISSUER,
-    kind: 'thought',
-    ...(callId !== undefined && { id: callId }),
-    ...(context.account !== undefined && { account: context.account }),
-    data: value,
-  };
+  return compact({ issuer: ISSUER, kind: 'thought', id: callId, account: context.account, data: value });
 }
 
 /** Reads `thoughtSignature` from a client: an envelope, or a bare value of this provider. Damaged envelopes are ignored. */

@@ -1,5 +1,5 @@
 /** The request after the setting and tool changes inside its conversation, for dialects without such changes. */
-import type { HubRequest, HubTool } from './types.ts';
+import type { HubRequest, HubTool, ToolName } from './types.ts';
 
 /** Applies the last value of every changed setting to the whole request. */
 export function effectiveRequest(request: HubRequest): HubRequest {
@@ -25,8 +25,11 @@ export function offeredTools(request: HubRequest): readonly HubTool[] {
   return [...tools.values()];
 }
 
+/** Tells tools apart by namespace and name. */
+export const toolKey = ({ name, namespace = '' }: ToolName): string => `${namespace}\n${name}`;
+
 /** Several MCP servers may be offered; any other hosted tool only once. */
 function keyOf(tool: HubTool): string {
   if (tool.kind === 'server') return `server ${tool.tool} ${tool.tool === 'mcp' ? JSON.stringify(tool.raw) : ''}`;
-  return `tool ${'namespace' in tool ? (tool.namespace ?? '') : ''}\n${tool.name}`;
+  return `tool ${toolKey(tool)}`;
 }

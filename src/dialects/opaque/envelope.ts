@@ -1,7 +1,7 @@
 /** The `gw1.` envelope: an opaque value and its issuer in the slot of another dialect. A malformed or unsigned one counts as absent. */
 import { type Style, words } from '../../rules/index.ts';
 import type { Opaque } from '../hub/types.ts';
-import { isObject, maybeCount, maybeString } from '../wire/read.ts';
+import { compact, isObject, maybeCount, maybeString } from '../wire/read.ts';
 
 export const ENVELOPE_PREFIX = 'gw1.';
 /** Limit for parsing an envelope from a client. */
@@ -53,18 +53,10 @@ function opaqueOf(value: unknown): Opaque | undefined {
   const kind = KINDS.find((one) => one === value.k);
   const data = maybeString(value.d);
   if (!issuer || !kind || data === undefined) return undefined;
-  const id = maybeString(value.i);
-  const account = maybeString(value.a);
-  const mac = maybeString(value.m);
-  const lengths =
-    Array.isArray(value.s) && value.s.every((n) => maybeCount(n) !== undefined) ? (value.s as number[]) : undefined;
-  return {
-    issuer,
-    kind,
-    data,
-    ...(id !== undefined && { id }),
-    ...(account !== undefined && { account }),
-    ...(lengths && { lengths }),
-    ...(mac !== undefined && { mac }),
-  };
+  const isList = Array.isArray(value.s) && value.s.every((n) => maybeCount(n) !== undefined);
+  return compact({
+    ...{ issuer, kind, data, id: maybeString(value.i), account: maybeString(value.a) },
+    lengths: isList ? (value.s as number[]) : undefined,
+    mac: maybeString(value.m),
+  });
 }

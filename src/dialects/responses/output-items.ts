@@ -1,6 +1,7 @@
 /** Output items of a response, for unary replies and streams. One hub item becomes any number; each is built once its output index, and so its id, is known. */
 import { valueOfJson } from '../../core/index.ts';
 import { forKind } from '../hub/by-kind.ts';
+import { toolKey } from '../hub/effective-request.ts';
 import type * as hub from '../hub/types.ts';
 import { EMPTY_ENVELOPE, pack } from '../opaque/envelope.ts';
 import { COMPUTER } from '../tools/computer-actions.ts';
@@ -131,8 +132,6 @@ export function nonFunctionTools(request: hub.HubRequest): NonFunctionTools {
   }
   return kinds;
 }
-
-const toolKey = (tool: { name: string; namespace?: string }): string => `${tool.namespace ?? ''}\n${tool.name}`;
 
 export function callShape(call: hub.HubToolCall, toolKinds: NonFunctionTools): CallShape {
   if (call.form === 'custom') return 'custom';

@@ -1,6 +1,6 @@
 /** The tools that a request allows among those it offers. */
-import { offeredTools } from '../hub/effective-request.ts';
-import type { AllowedHostedTool, HubRequest, HubTool, JsonObject, ToolName } from '../hub/types.ts';
+import { offeredTools, toolKey } from '../hub/effective-request.ts';
+import type { AllowedHostedTool, HubRequest, HubTool, JsonObject } from '../hub/types.ts';
 import { maybeString, optional, readStrings, unsupported } from '../wire/read.ts';
 
 /** Without a list of allowed tools these are all of them. */
@@ -11,15 +11,13 @@ export function allowedTools(request: HubRequest): readonly HubTool[] {
 
 /** Sets, because both lists may be long. */
 function allows({ names, hosted }: NonNullable<HubRequest['allowedTools']>): (tool: HubTool) => boolean {
-  const allowedNames = new Set(names.map(keyOf));
+  const allowedNames = new Set(names.map(toolKey));
   const allowedHosted = hosted && new Set(hosted.map(hostedKeyOf));
   return (tool) =>
     tool.kind === 'server'
       ? allowedHosted === undefined || hostedKeys(tool).some((key) => allowedHosted.has(key))
-      : allowedNames.has(keyOf(tool));
+      : allowedNames.has(toolKey(tool));
 }
-
-const keyOf = ({ name, namespace = '' }: ToolName): string => `${namespace}\n${name}`;
 
 const hostedKeyOf = ({ tool, label }: AllowedHostedTool): string => (label === undefined ? tool : `${tool}\n${label}`);
 

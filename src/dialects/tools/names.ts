@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { UpstreamDialect } from '../../rules/index.ts';
+import { toolKey } from '../hub/effective-request.ts';
 import type { HubEvent, HubItem, HubRequest, HubTool, ToolName } from '../hub/types.ts';
 
 export interface ToolNames {
@@ -26,14 +27,14 @@ export function mapToolNames(request: HubRequest, dialect: UpstreamDialect): Too
   // Names that fit are never changed, so they are reserved before any other name is made to fit.
   for (const tool of tools) if (fitsGrammar(tool, dialect)) taken.add(tool.name);
   for (const tool of tools) {
-    const key = keyOf(tool);
+    const key = toolKey(tool);
     if (wireNames.has(key)) continue;
     const wireName = fitsGrammar(tool, dialect) ? tool.name : wireNameFor(tool, dialect, taken);
     taken.add(wireName);
     wireNames.set(key, wireName);
     if (wireName !== tool.name || tool.namespace !== undefined) originals.set(wireName, tool);
   }
-  return { toWire: (tool) => wireNames.get(keyOf(tool)) ?? wireNameFor(tool, dialect, taken), originals };
+  return { toWire: (tool) => wireNames.get(toolKey(tool)) ?? wireNameFor(tool, dialect, taken), originals };
 }
 
 function collectToolNames(request: HubRequest): ToolName[] {
@@ -51,7 +52,6 @@ function collectToolNames(request: HubRequest): ToolName[] {
   return names;
 }
 
-const keyOf = (tool: ToolName): string => `${tool.namespace ?? ''}\n${tool.name}`;
 const fitsGrammar = (tool: ToolName, dialect: UpstreamDialect): boolean =>
   tool.namespace === undefined && GRAMMAR[dialect].fits.test(tool.name);
 
@@ -61,7 +61,7 @@ function wireNameFor(tool: ToolName, dialect: UpstreamDialect, taken: ReadonlySe
   const flat = tool.namespace === undefined ? tool.name : `${tool.namespace}__${tool.name}`;
   const clean = flat.replace(bad, '_') || '_';
   if (clean.length <= max && !taken.has(clean)) return clean;
-  const suffix = `_${hash('sha256', keyOf(tool)).slice(0, 8)}`;
+  const suffix = `_${hash('sha256', toolKey(tool)).slice(0, 8)}`;
   return clean.slice(0, max - suffix.length) + suffix;
 }
 

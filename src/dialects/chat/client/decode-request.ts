@@ -3,8 +3,8 @@ import type { ClientRequestHead } from '../../codec.ts';
 import type * as hub from '../../hub/types.ts';
 import { readEffort } from '../../wire/efforts.ts';
 import { unreadMembers } from '../../wire/members.ts';
+import { readMeta } from '../../wire/openai-request.ts';
 import * as wire from '../../wire/read.ts';
-import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { readStringOrList } from './decode-content.ts';
 import { readMessages, thoughtNames } from './decode-messages.ts';
 import { readToolSettings } from './decode-tools.ts';
@@ -164,15 +164,6 @@ function readStop(value: unknown, path: string): readonly string[] {
   const sequences = readStringOrList(value, path);
   if (sequences.length > 4) wire.wrongValue(path, 'at most 4 stop sequences are allowed.');
   return sequences.includes('') ? wire.wrongValue(path, 'a stop sequence must not be empty.') : sequences;
-}
-
-function readMeta(body: hub.JsonObject): hub.HubMeta {
-  const tier = wire.optional(body, 'service_tier', wire.oneOf(CLIENT_TIER_NAMES));
-  return wire.compact({
-    userId: wire.optional(body, 'safety_identifier', wire.needString) ?? wire.optional(body, 'user', wire.needString),
-    metadata: wire.optional(body, 'metadata', wire.readStringMap),
-    serviceTier: tier && CLIENT_TIERS[tier],
-  });
 }
 
 function readClientOptions(body: hub.JsonObject): ChatClientOptions {

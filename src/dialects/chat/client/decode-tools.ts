@@ -2,6 +2,7 @@
 import { SERVER_TOOLS, TOOL_FORMS } from '../../../rules/index.ts';
 import type { HubRequest, HubTool, HubToolChoice, JsonObject, ServerToolOptions, ToolName } from '../../hub/types.ts';
 import { toolsByName } from '../../tools/names.ts';
+import { readFunction, readName } from '../../wire/openai-request.ts';
 import * as wire from '../../wire/read.ts';
 import { readCacheControl } from './decode-content.ts';
 
@@ -12,7 +13,7 @@ export function readToolSettings(body: JsonObject): ToolSettings {
   const functions = wire.optional(body, 'functions', wire.needList);
   const tools = [
     ...(wire.optional(body, 'tools', wire.needList) ?? []).map((tool, n) => readTool(tool, `tools[${n}]`)),
-    ...(functions ?? []).map((one, n) => readFunction(one, `functions[${n}]`)),
+    ...(functions ?? []).map((one, n) => readFunction(wire.needObject(one, `functions[${n}]`), `functions[${n}]`)),
     ...(wire.isGiven(body.web_search_options) ? [readSearch(body.web_search_options, 'web_search_options')] : []),
   ];
   const choice = readChoice(body);
@@ -36,7 +37,8 @@ function readTool(value: unknown, path: string): HubTool {
   // Not official. Takes the form of the responses dialect.
   if (type !== 'function' && type !== 'custom') return readHosted(tool, type, path);
   const read = type === 'function' ? readFunction : readCustom;
-  return { ...read(tool[type], `${path}.${type}`), ...(cache && { cache }) };
+  const body = wire.needObject(tool[type], `${path}.${type}`);
+  return { ...read(body, `${path}.${type}`), ...(cache && { cache }) };
 }
 
 /** Not official: tools that an aggregator runs have its name before their own. */
@@ -62,21 +64,7 @@ function readHosted(raw: JsonObject, name: string, path: string): HubTool {
   return { kind: 'server', tool: 'web_search', options, raw, at: path };
 }
 
-const NO_PARAMETERS = { type: 'object', properties: {} } as const;
-
-function readFunction(value: unknown, path: string): HubTool {
-  const body = wire.needObject(value, path);
-  return wire.compact({
-    kind: 'function' as const,
-    name: readName(body, path),
-    description: wire.optional(body, 'description', wire.needString, path),
-    schema: wire.optional(body, 'parameters', wire.needObject, path) ?? NO_PARAMETERS,
-    strict: wire.optional(body, 'strict', wire.readBoolean, path),
-  });
-}
-
-function readCustom(value: unknown, path: string): HubTool {
-  const body = wire.needObject(value, path);
+function readCustom(body: JsonObject, path: string): HubTool {
   const format = wire.optional(body, 'format', wire.needObject, path);
   const grammar = format?.type === 'grammar' ? wire.needObject(format.grammar, `${path}.format.grammar`) : undefined;
   return wire.compact({
@@ -88,10 +76,6 @@ function readCustom(value: unknown, path: string): HubTool {
       definition: wire.needString(grammar.definition, `${path}.format.grammar.definition`),
     },
   });
-}
-
-function readName(body: JsonObject, path: string): string {
-  return wire.needString(body.name, `${path}.name`) || wire.wrongValue(`${path}.name`, 'must not be empty.');
 }
 
 /** Flattens the location, which only this dialect nests in `approximate`. */

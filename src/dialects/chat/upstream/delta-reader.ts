@@ -2,7 +2,7 @@
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque } from '../../hub/types.ts';
 import { uniqueCallId } from '../../wire/ids.ts';
-import { isObject, joinedTexts, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
+import { compact, isObject, joinedTexts, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeAnnotation } from '../annotations.ts';
 import { type SplitContent, ThinkTagSplitter } from './think-tags.ts';
 
@@ -304,9 +304,5 @@ function endCall(call: Call, out: HubEvent[], isCut = false): void {
 const argsText = (value: unknown): string => (isObject(value) ? JSON.stringify(value) : (maybeString(value) ?? ''));
 
 /** Chat-compatible endpoints of Google put the thought signature on the call. */
-const toOpaque = (data: string, { account }: DecodeContext): Opaque => ({
-  issuer: 'generate-content',
-  kind: 'thought',
-  ...(account !== undefined && { account }),
-  data,
-});
+const toOpaque = (data: string, { account }: DecodeContext): Opaque =>
+  compact({ issuer: 'generate-content', kind: 'thought', account, data });

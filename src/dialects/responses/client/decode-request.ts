@@ -1,10 +1,10 @@
 /** Decoder of a client request. Rejects features that need state at one provider; reports unknown fields as dropped. */
 import { fail } from '../../../core/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
-import type { HubItem, HubMeta, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
+import type { HubItem, HubRequest, HubSampling, HubText, JsonObject } from '../../hub/types.ts';
 import { unreadMembers } from '../../wire/members.ts';
+import { readMeta } from '../../wire/openai-request.ts';
 import * as wire from '../../wire/read.ts';
-import { CLIENT_TIER_NAMES, CLIENT_TIERS } from '../../wire/service-tiers.ts';
 import { decodeInput } from './decode-items.ts';
 import { decodeOutputSettings, decodeReasoning } from './decode-settings.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
@@ -36,7 +36,7 @@ export function decodeRequest(body: unknown, head: ClientRequestHead): HubReques
       store: wire.optional(body, 'store', wire.readBoolean),
       background: wire.optional(body, 'background', wire.readBoolean) || undefined,
     }),
-    meta: metaOf(body),
+    meta: readMeta(body),
     session: key ?? head.headers['session-id'] ?? head.headers.session_id ?? head.headers['thread-id'],
     unknown: unknownFields(body, include),
     ...(wire.isGiven(wire.maybeObject(body.reasoning).generate_summary) && {
@@ -107,18 +107,6 @@ function samplingOf(body: JsonObject, include: readonly string[]): HubSampling {
     topP: wire.optional(body, 'top_p', wire.between(0, 1)),
     logprobs: include.includes(LOGPROBS) ? true : undefined,
     topLogprobs: wire.optional(body, 'top_logprobs', wire.readCount),
-  });
-}
-
-function metaOf(body: JsonObject): HubMeta {
-  const tier = wire.optional(body, 'service_tier', wire.oneOf(CLIENT_TIER_NAMES));
-  const safetyId = wire.optional(body, 'safety_identifier', wire.needString);
-  const user = wire.optional(body, 'user', wire.needString);
-  return wire.compact({
-    userId: safetyId ?? user,
-    isLegacyUser: safetyId === undefined && user !== undefined ? true : undefined,
-    metadata: wire.optional(body, 'metadata', wire.readStringMap),
-    serviceTier: tier && CLIENT_TIERS[tier],
   });
 }
 

@@ -2,6 +2,7 @@
 
 import type * as hub from '../../hub/types.ts';
 import { checkCallers } from '../../tools/allowed.ts';
+import { readFunction, readName } from '../../wire/openai-request.ts';
 import * as wire from '../../wire/read.ts';
 
 export function decodeTools(value: unknown, path: string, namespace?: Namespace): hub.HubTool[] {
@@ -22,7 +23,7 @@ interface Namespace {
 
 const decodeNamespace = (tool: hub.JsonObject, path: string): Namespace =>
   wire.compact({
-    namespace: needName(tool, path),
+    namespace: readName(tool, path),
     namespaceDescription: wire.optional(tool, 'description', wire.needString, path),
   });
 
@@ -38,19 +39,8 @@ function decodeTool(tool: hub.JsonObject, type: string, path: string, namespace?
   return { kind: 'server', tool: server, options: optionsOf(tool, server === 'web_search'), raw: tool, at: path };
 }
 
-const NO_PARAMETERS: hub.JsonObject = { type: 'object', properties: {} };
-
-function decodeFunction(tool: hub.JsonObject, path: string, namespace?: Namespace): hub.HubTool {
-  return wire.compact({
-    kind: 'function',
-    name: needName(tool, path),
-    ...namespace,
-    description: wire.optional(tool, 'description', wire.needString, path),
-    schema: wire.optional(tool, 'parameters', wire.needObject, path) ?? NO_PARAMETERS,
-    strict: wire.optional(tool, 'strict', wire.readBoolean, path),
-    defer: tool.defer_loading === true ? true : undefined,
-  });
-}
+const decodeFunction = (tool: hub.JsonObject, path: string, namespace?: Namespace): hub.HubTool =>
+  wire.compact({ ...readFunction(tool, path), ...namespace, defer: tool.defer_loading === true ? true : undefined });
 
 function decodeCustom(tool: hub.JsonObject, path: string, namespace?: Namespace): hub.HubTool {
   const format = wire.maybeObject(tool.format);
@@ -63,7 +53,7 @@ function decodeCustom(tool: hub.JsonObject, path: string, namespace?: Namespace)
       : undefined;
   return wire.compact({
     kind: 'custom',
-    name: needName(tool, path),
+    name: readName(tool, path),
     ...namespace,
     description: wire.optional(tool, 'description', wire.needString, path),
     grammar,
@@ -150,7 +140,7 @@ function decodeAllowedTools(choice: hub.JsonObject): DecodedChoice {
     const tool = wire.needObject(entry, path);
     const type = wire.needString(tool.type, `${path}.type`);
     if (type === 'function' || type === 'custom')
-      names.push(wire.compact({ name: needName(tool, path), namespace: wire.maybeString(tool.namespace) }));
+      names.push(wire.compact({ name: readName(tool, path), namespace: wire.maybeString(tool.namespace) }));
     else if (BUILTINS.has(type)) names.push({ name: type });
     else hosted.push(allowedHosted(tool, type, path));
   }
@@ -165,14 +155,9 @@ function allowedHosted(tool: hub.JsonObject, type: string, path: string): hub.Al
 
 function decodeForcedChoice(choice: hub.JsonObject, type: string): hub.HubToolChoice {
   if (type === 'function' || type === 'custom') {
-    const name = needName(choice, 'tool_choice');
+    const name = readName(choice, 'tool_choice');
     return wire.compact({ kind: 'named', name, namespace: wire.maybeString(choice.namespace) });
   }
   if (BUILTINS.has(type)) return { kind: 'named', name: type };
   return { kind: 'hosted', tool: serverToolOf(type) };
-}
-
-function needName(tool: hub.JsonObject, path: string): string {
-  const name = wire.needString(tool.name, `${path}.name`);
-  return name === '' ? wire.wrongValue(`${path}.name`, 'must not be empty.') : name;
 }

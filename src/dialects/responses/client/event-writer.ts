@@ -142,30 +142,25 @@ const stageEvents =
     for (const stage of stages) emit(writer, `response.${type}.${stage}`, keys);
   };
 
-/** Code and arguments of hosted calls have deltas; SDKs build the item from them. */
-const codeEvents: InnerEvents = (writer, item, { keys }) => {
-  const type = 'response.code_interpreter_call';
-  const code = maybeString(item.code) ?? '';
-  emit(writer, `${type}.in_progress`, keys);
-  if (code !== '') emit(writer, `${type}_code.delta`, { ...keys, delta: code });
-  emit(writer, `${type}_code.done`, { ...keys, code });
-  emit(writer, `${type}.interpreting`, keys);
-  emit(writer, `${type}.completed`, keys);
-};
-const mcpEvents: InnerEvents = (writer, item, { keys }) => {
-  const args = maybeString(item.arguments) ?? '';
-  emit(writer, 'response.mcp_call.in_progress', keys);
-  if (args !== '') emit(writer, 'response.mcp_call_arguments.delta', { ...keys, delta: args });
-  emit(writer, 'response.mcp_call_arguments.done', { ...keys, arguments: args });
-  emit(writer, item.status === 'failed' ? 'response.mcp_call.failed' : 'response.mcp_call.completed', keys);
-};
+/** Code and arguments of hosted calls have deltas; SDKs build the item from them. `running`: what they are called while they run. */
+const inputEvents =
+  (type: string, input: string, field: string, running?: string): InnerEvents =>
+  (writer, item, { keys }) => {
+    const text = maybeString(item[field]) ?? '';
+    emit(writer, `${type}.in_progress`, keys);
+    if (text !== '') emit(writer, `${type}_${input}.delta`, { ...keys, delta: text });
+    emit(writer, `${type}_${input}.done`, { ...keys, [field]: text });
+    if (running) emit(writer, `${type}.${running}`, keys);
+    // A code interpreter that fails is completed too.
+    emit(writer, `${type}.${item.status === 'failed' && !running ? 'failed' : 'completed'}`, keys);
+  };
 
 const INNER_EVENTS = tableOf<InnerEvents>({
   function_call: callEvents(CALL_EVENTS.function_call),
   custom_tool_call: callEvents(CALL_EVENTS.custom_tool_call),
   message: refusalEvents,
-  code_interpreter_call: codeEvents,
-  mcp_call: mcpEvents,
+  code_interpreter_call: inputEvents('response.code_interpreter_call', 'code', 'code', 'interpreting'),
+  mcp_call: inputEvents('response.mcp_call', 'arguments', 'arguments'),
   mcp_list_tools: stageEvents('in_progress', 'completed'),
   file_search_call: stageEvents('in_progress', 'searching', 'completed'),
   web_search_call: stageEvents('in_progress', 'searching', 'completed'),
