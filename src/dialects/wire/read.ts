@@ -33,17 +33,14 @@ export function unsupported(path: string, message: string): never {
   throw failAt('unsupported_parameter', path, `${message}`);
 }
 
-export function needObject(value: unknown, path: string): JsonObject {
-  return isObject(value) ? value : wrongType(path, 'an object', value);
-}
-export function needList(value: unknown, path: string): readonly unknown[] {
-  return Array.isArray(value) ? value : wrongType(path, 'an array', value);
-}
-export function needString(value: unknown, path: string): string {
-  return typeof value === 'string' ? value : wrongType(path, 'a string', value);
-}
-
 export type Reader<T> = (value: unknown, path: string) => T;
+
+export const needObject: Reader<JsonObject> = (value, path) =>
+  isObject(value) ? value : wrongType(path, 'an object', value);
+export const needList: Reader<readonly unknown[]> = (value, path) =>
+  Array.isArray(value) ? value : wrongType(path, 'an array', value);
+export const needString: Reader<string> = (value, path) =>
+  typeof value === 'string' ? value : wrongType(path, 'a string', value);
 
 /** Reads `body[name]`; undefined if it is absent. */
 export const optional = <T>(body: JsonObject, name: string, read: Reader<T>, at = ''): T | undefined =>

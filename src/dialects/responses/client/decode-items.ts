@@ -83,7 +83,7 @@ const ITEM_READERS: ReadonlyMap<string, ItemReader> = new Map<string, ItemReader
   ['program_output', carryOpaque],
   ['agent_message', carryOpaque],
   ['multi_agent_call_output', carryOpaque],
-  ['computer_call', readComputerCall],
+  ['computer_call', builtinCallReader(COMPUTER, 'actions')],
   ['computer_call_output', readScreenshot],
   ['mcp_approval_response', rejectItem],
   ['compaction_trigger', rejectItem],
@@ -143,9 +143,11 @@ function callReader(form: 'function' | 'custom', field: 'arguments' | 'input'): 
   ];
 }
 
-function builtinCallReader(name: string, field: 'action' | 'operation'): ItemReader {
+/** The arguments are an object, or the actions of the computer tool, which older models give one by one. */
+function builtinCallReader(name: string, field: 'action' | 'operation' | 'actions'): ItemReader {
   return (item, path) => {
-    const args = JSON.stringify(wire.needObject(item[field], `${path}.${field}`));
+    const object = field === 'actions' ? undefined : wire.needObject(item[field], `${path}.${field}`);
+    const args = object ? JSON.stringify(object) : output.computerArgs(item);
     return [{ kind: 'tool_call', callId: callIdOf(item, path), name, form: 'builtin', args }];
   };
 }
@@ -167,18 +169,6 @@ function outputReader(form: 'function' | 'custom' | 'builtin'): ItemReader {
 function readShellOutput(item: JsonObject, path: string): HubItem[] {
   const value = wire.needList(item.output, `${path}.output`);
   return [{ kind: 'tool_result', callId: callIdOf(item, path), form: 'builtin', parts: [{ kind: 'json', value }] }];
-}
-
-function readComputerCall(item: JsonObject, path: string): HubItem[] {
-  return [
-    {
-      kind: 'tool_call',
-      callId: callIdOf(item, path),
-      name: COMPUTER,
-      form: 'builtin',
-      args: output.computerArgs(item),
-    },
-  ];
 }
 
 function readScreenshot(item: JsonObject, path: string): HubItem[] {
