@@ -7,13 +7,7 @@ import { readVideoQuery, sendList, type VideoHandler, type VideoHandlerServices,
 import { PAGE_HEADERS, renderReturnPage } from './return-page.ts';
 
 export const ASSET_HANDLERS: VideoHandlers<'assets' | 'assetGroups'> = {
-  async 'assetGroups.create'({ video: { assets } }, call, { key }) {
-    const keyHash = readIdempotencyKey(call);
-    expectJson(call);
-    const group = await assets.createGroup(key, { bytes: await readBody(call, BODY_BYTES.small), keyHash });
-    call.addLogFields({ asset_group: group.id });
-    sendJson(call, 201, assets.view('asset_groups', group));
-  },
+  'assetGroups.create': createWith('asset_groups'),
   async 'assetGroups.list'({ video: { assets } }, call, { key }) {
     const { limit, after, status, route_group_id } = readVideoQuery(call.query, VIDEO_QUERIES['assetGroups.list']);
     const filter = { statuses: status, groupId: route_group_id };
@@ -22,15 +16,7 @@ export const ASSET_HANDLERS: VideoHandlers<'assets' | 'assetGroups'> = {
   },
   'assetGroups.get': readWith('asset_groups'),
   'assetGroups.delete': deleteWith('asset_groups'),
-  async 'assets.create'({ video: { assets } }, call, { key }) {
-    const keyHash = readIdempotencyKey(call);
-    expectJson(call);
-    const asset = await assets.createAsset(key, { bytes: await readBody(call, BODY_BYTES.small), keyHash });
-    call.addLogFields({ asset: asset.id });
-    // SDKs retry some statuses by themselves; an unconfirmed asset must not be created again.
-    const headers: Record<string, string> = asset.status === 'create_unknown' ? { 'x-should-retry': 'false' } : {};
-    sendJson(call, 202, assets.view('assets', asset), headers);
-  },
+  'assets.create': createWith('assets'),
   async 'assets.list'({ video: { assets } }, call, { key }) {
     const query = readVideoQuery(call.query, VIDEO_QUERIES['assets.list']);
     const { limit, after } = query;
@@ -54,6 +40,18 @@ export const ASSET_HANDLERS: VideoHandlers<'assets' | 'assetGroups'> = {
   'assets.delete': deleteWith('assets'),
 };
 
+function createWith(table: AssetTable): VideoHandler {
+  return async ({ video: { assets } }, call, { key }) => {
+    const keyHash = readIdempotencyKey(call);
+    expectJson(call);
+    const row = await assets.create(table, key, { bytes: await readBody(call, BODY_BYTES.small), keyHash });
+    noteId(call, table, row.id);
+    // SDKs retry some statuses by themselves; an unconfirmed asset must not be created again.
+    const headers: Record<string, string> = row.status === 'create_unknown' ? { 'x-should-retry': 'false' } : {};
+    sendJson(call, table === 'assets' ? 202 : 201, assets.view(table, row), headers);
+  };
+}
+
 function readWith(table: AssetTable): VideoHandler {
   return async ({ video: { assets } }, call, { key }) => {
     const row = await assets.get(key, table, idIn(call, table));
@@ -71,9 +69,12 @@ function deleteWith(table: AssetTable): VideoHandler {
 /** The id in the path, noted in the log line. Any other text there is the client's and not logged. */
 function idIn(call: Call, table: AssetTable): string {
   const id = (table === 'assets' ? call.params.asset_id : call.params.group_id) ?? '';
-  if (isAssetIdOf(table, id)) call.addLogFields(table === 'assets' ? { asset: id } : { asset_group: id });
+  if (isAssetIdOf(table, id)) noteId(call, table, id);
   return id;
 }
+
+const noteId = (call: Call, table: AssetTable, id: string): void =>
+  call.addLogFields(table === 'assets' ? { asset: id } : { asset_group: id });
 
 /** Public characters (V 4.11): list and detail for callers, and pictures, which need no key. */
 export const CHARACTER_HANDLERS: VideoHandlers<'characters'> = {

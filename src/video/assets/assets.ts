@@ -34,8 +34,8 @@ export function createAssets(services: VideoServices) {
     return rows.listRows(db, table, userId, filter, page);
   };
   return {
-    createGroup: (key: Key, input: AssetCreateInput) => createGroup(services, key, input),
-    createAsset: (key: Key, input: AssetCreateInput) => createAsset(services, key, input),
+    create: (table: rows.Table, key: Key, input: AssetCreateInput): Promise<rows.AssetRow | rows.AssetGroupRow> =>
+      table === 'assets' ? createAsset(services, key, input) : createGroup(services, key, input),
     get: find,
     async list<T extends rows.Table>(key: Key, table: T, filter: rows.ListFilter, page: rows.ListPage) {
       reachableGroups(catalog(), key);

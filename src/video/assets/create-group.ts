@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
-import { ApiError, fail, newId } from '../../core/index.ts';
+import { ApiError, newId } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { ASSET_GROUP_FIELDS, ASSET_GROUP_TYPES, ASSET_RECONCILIATION, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import type { VideoGroup } from '../service-groups.ts';
@@ -19,21 +19,14 @@ export async function createGroup(services: VideoServices, key: Key, input: Asse
   const read = await readCreation(services, 'asset_groups', key.userId, input);
   if ('original' in read) return read.original;
   const { members, idempotent } = read;
-  const group = serviceGroupFor(services, key, readModel(members, ASSET_GROUP_FIELDS.model));
+  const group = groupWith(services.catalog(), key, readModel(members, ASSET_GROUP_FIELDS.model), 'hasGroups');
   const { name, description = '' } = readFields(members, ASSET_GROUP_FIELDS, services.allowedOrigins);
   const account = await boundAccount(services, key.userId, group.id);
   const inserted = await insertCreation(services, 'asset_groups', idempotent, (tx, id) =>
-    insertGroup(tx, { ...ownedBy(key.userId, group, account), id, name, description }),
+    insertionOf(tx, { ...ownedBy(key.userId, group, account), id, name, description }).executeTakeFirstOrThrow(),
   );
   if ('original' in inserted) return inserted.original;
   return send(services, account, inserted.creation);
-}
-
-/** The group of the model, or the first of the key's groups that has asset groups. */
-function serviceGroupFor({ catalog }: VideoServices, key: Key, model: string | undefined): VideoGroup {
-  const group = groupWith(catalog(), key, model, 'hasGroups');
-  if (!group) throw fail('asset_groups_not_supported');
-  return group;
 }
 
 const ownedBy = (userId: string, group: VideoGroup, account: Account) => ({
@@ -43,15 +36,14 @@ const ownedBy = (userId: string, group: VideoGroup, account: Account) => ({
   account_id: account.id,
 });
 
-const insertGroup = (
-  tx: Db,
+const insertionOf = (
+  db: Db,
   values: ReturnType<typeof ownedBy> & { id: string; name: string; description?: string; is_hidden?: boolean },
-): Promise<AssetGroupRow> =>
-  tx
+) =>
+  db
     .insertInto('asset_groups')
     .values({ ...values, group_type: TYPE, status: 'creating', next_check_at: afterMs(ASSET_RECONCILIATION.leaseMs) })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+    .returningAll();
 
 /** The provider knows the group by our id, so that it can be found again. */
 async function send(services: VideoServices, account: Account, creation: Creation<'asset_groups'>) {
@@ -103,19 +95,8 @@ async function findHidden(db: Db, { user_id, group_id, account_id }: ReturnType<
 
 /** Undefined when another request inserts it at the same time. */
 const insertHidden = (db: Db, owner: ReturnType<typeof ownedBy>): Promise<AssetGroupRow | undefined> =>
-  db
-    .insertInto('asset_groups')
-    .values({
-      ...owner,
-      id: newId('assetgrp'),
-      name: '',
-      is_hidden: true,
-      group_type: TYPE,
-      status: 'creating',
-      next_check_at: afterMs(ASSET_RECONCILIATION.leaseMs),
-    })
+  insertionOf(db, { ...owner, id: newId('assetgrp'), name: '', is_hidden: true })
     .onConflict((conflict) => conflict.doNothing())
-    .returningAll()
     .executeTakeFirst();
 
 /** Looks for the group now. One that does not appear is given up soon: an empty group at the provider harms no one. */

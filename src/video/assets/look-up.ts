@@ -5,7 +5,7 @@ import type { VideoServices } from '../services.ts';
 import type { ReportedAsset } from '../upstream/asset-provider.ts';
 import type { QueryOutcome } from '../upstream/client.ts';
 import { KINDS, settleRecord } from './creation.ts';
-import { type AssetGroupRow, type AssetRow, moveRow, type RowOf, type Table } from './rows.ts';
+import { type AssetGroupRow, type AssetRow, findRow, moveRow, type RowOf, type Table } from './rows.ts';
 import { accountOf } from './service-group.ts';
 
 export type LookUpServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'assetProvider'>;
@@ -84,8 +84,5 @@ export async function saveReport({ db }: LookUpServices, asset: AssetRow, report
 const GONE = 'asset_gone: ';
 
 /** The asset after another request has changed it. */
-export async function current({ db }: Pick<VideoServices, 'db'>, asset: AssetRow): Promise<AssetRow> {
-  const { rows } = await sql<AssetRow>`
-    select * from assets where user_id = ${asset.user_id} and id = ${asset.id}`.execute(db);
-  return rows[0] ?? asset;
-}
+export const current = async ({ db }: Pick<VideoServices, 'db'>, asset: AssetRow): Promise<AssetRow> =>
+  (await findRow(db, 'assets', asset.user_id, asset.id)) ?? asset;

@@ -22,16 +22,24 @@ export function groupOfModel(catalog: Catalog, key: Key, model: string): VideoGr
   return resolved.target.group;
 }
 
-/** The group of the model, or the first of the key's groups that offers it; undefined if none does. */
+/** What a group may offer, and the error where none does (V 4.10 r5). */
+const OFFERS = {
+  hasGroups: 'asset_groups_not_supported',
+  hasRealPersonSessions: 'real_person_auth_not_supported',
+} as const;
+
+/** The group of the model, or the first of the key's groups that offers it. */
 export function groupWith(
   catalog: Catalog,
   key: Key,
   model: string | undefined,
-  offers: 'hasGroups' | 'hasRealPersonSessions',
-): VideoGroup | undefined {
+  offers: keyof typeof OFFERS,
+): VideoGroup {
   const reachable = reachableGroups(catalog, key);
   const candidates = model === undefined ? reachable : [groupOfModel(catalog, key, model)];
-  return candidates.find((group) => assetRulesOf(group)[offers]);
+  const group = candidates.find((candidate) => assetRulesOf(candidate)[offers]);
+  if (!group) throw fail(OFFERS[offers]);
+  return group;
 }
 
 /** The account of the user in the group; chosen with the first use. */

@@ -3,9 +3,8 @@
  * ask for it. A session with a result gets the group of the person in the same transaction.
  */
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
-import type { Catalog } from '../../catalog/index.ts';
-import { errorFields, newId, type Sealer, unixSeconds } from '../../core/index.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { errorFields, newId, unixSeconds } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { ASSET_GROUP_TYPES, SESSION_CHECKS, SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 import { accountOf } from '../assets/service-group.ts';
@@ -66,15 +65,15 @@ export class SessionChecker {
   }
 
   async #check(session: SessionRow): Promise<void> {
-    const { assetProvider, sealer, log } = this.#services;
+    const { db, assetProvider, sealer, log } = this.#services;
     const account = accountOf(this.#services, session);
     const { id, upstream_token_sealed: sealed } = session;
     if (!account || sealed === null) return;
-    if (this.#rates.available(account.id) < 1) return checkSoon(this.#services.db, session);
+    if (this.#rates.available(account.id) < 1) return changeOpen(db, session, CHECKED_SOON);
     this.#rates.take(account.id);
     const outcome = await assetProvider(account).getValidation(sealer.open(sealed, tokenLocation(id)));
     if (outcome.kind === 'found') {
-      const isCompleted = await complete(this.#services.db, session, outcome.value.groupId);
+      const isCompleted = await complete(db, session, outcome.value.groupId);
       if (isCompleted) log.info('session.completed', { session: id });
     }
     // `missing` is not an outcome: the provider has none yet, or the result was read before.
@@ -82,7 +81,7 @@ export class SessionChecker {
     const { status, retryAfter } = outcome;
     if (status === 429) this.#rates.pause(account.id, retryAfter);
     if (status === undefined || status < 400 || status >= 500 || NOT_ABOUT_PERSON.has(status)) return;
-    await endFailed(this.#services.db, session);
+    await changeOpen(db, session, sql`status = 'failed', ${ENDED}`);
     log.info('session.failed', { session: id, status });
   }
 }
@@ -120,12 +119,13 @@ async function noteReturn(db: Db, hash: Buffer): Promise<SessionRow | undefined>
   return rows[0];
 }
 
-/** The account has no request left in this second. */
-async function checkSoon(db: Db, { user_id, id }: SessionRow): Promise<void> {
+async function changeOpen(db: Db, { user_id, id }: SessionRow, changes: RawBuilder<unknown>): Promise<void> {
   await sql`
-    update authorization_sessions set next_check_at = least(now() + interval '2 seconds', expires_at)
-    where user_id = ${user_id} and id = ${id} and ${IS_OPEN}`.execute(db);
+    update authorization_sessions set ${changes} where user_id = ${user_id} and id = ${id} and ${IS_OPEN}`.execute(db);
 }
+
+/** When the account has no request left in this second. */
+const CHECKED_SOON = sql`next_check_at = least(now() + interval '2 seconds', expires_at)`;
 
 /** False when the session has ended meanwhile. */
 const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Promise<boolean> =>
@@ -136,9 +136,7 @@ const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Prom
     const [session] = rows;
     if (!session) return false;
     const groupId = (await findGroupOf(tx, session, upstreamId)) ?? (await insertGroup(tx, session, upstreamId));
-    await sql`
-      update authorization_sessions set status = 'completed', asset_group_id = ${groupId}, ${ENDED}
-      where user_id = ${user_id} and id = ${id}`.execute(tx);
+    await changeOpen(tx, session, sql`status = 'completed', asset_group_id = ${groupId}, ${ENDED}`);
     return true;
   });
 
@@ -175,12 +173,6 @@ async function insertGroup(tx: Db, session: SessionRow, upstreamId: string): Pro
   return id;
 }
 
-async function endFailed(db: Db, { user_id, id }: SessionRow): Promise<void> {
-  await sql`
-    update authorization_sessions set status = 'failed', ${ENDED}
-    where user_id = ${user_id} and id = ${id} and ${IS_OPEN}`.execute(db);
-}
-
 /** A real-person authorization session as a row, the queries that find it, and its public object (V 2). */
 export type SessionRow = Row<'authorization_sessions'> & {
   /** Its time is over, by the clock of the database. */
@@ -213,14 +205,9 @@ export async function findSession(db: Db, { user_id, id }: SessionName): Promise
 export const sessionStatusOf = ({ status, is_overdue }: SessionRow): SessionStatus =>
   is_overdue && (status === 'pending' || status === 'verifying') ? 'expired' : (status as SessionStatus);
 
-interface ViewServices {
-  readonly sealer: Sealer;
-  readonly catalog: () => Catalog;
-}
-
 /** The public object. The link is shown in the given statuses only: it is of no use after the browser has opened it. */
 export function sessionView(
-  { sealer, catalog }: ViewServices,
+  { sealer, catalog }: Pick<VideoServices, 'sealer' | 'catalog'>,
   session: SessionRow,
   linkIn: readonly SessionStatus[],
 ): object {

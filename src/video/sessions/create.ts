@@ -3,16 +3,15 @@
  * one request to the provider. Without a clear response nothing is left: a session that the provider may have is of no use without its link.
  */
 import { randomBytes } from 'node:crypto';
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
-import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, newId } from '../../core/index.ts';
+import type { Rows } from '../../platform/db/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
 import { boundAccount, groupWith, misconfigured, unavailable } from '../assets/service-group.ts';
 import { finishRecord, type IdempotentRequest, removeRecord } from '../idempotency/records.ts';
 import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
-import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
 import type { AssetCreateOutcome, StartedValidation } from '../upstream/asset-provider.ts';
 import * as sessions from './check.ts';
@@ -31,45 +30,33 @@ interface Creation extends sessions.SessionName {
   readonly idempotent: IdempotentRequest | undefined;
 }
 
-interface SessionContent {
-  readonly group: VideoGroup;
-  readonly account: Account;
-  readonly name: string;
-  readonly description: string;
-  readonly redirectUrl: string | undefined;
-  /** The secret part of the path to which the browser returns. */
-  readonly secret: string;
-}
-
 /** Returns the public object. A replay shows the link only while the session is pending. */
 export async function createSession(services: VideoServices, key: Key, input: SessionInput): Promise<object> {
   const { members, fingerprint } = parseAssetBody(OPERATION, input.bytes.length === 0 ? EMPTY_BODY : input.bytes);
   const idempotent = input.keyHash && { userId: key.userId, operation: OPERATION, keyHash: input.keyHash, fingerprint };
   const original = idempotent && (await replay(services, idempotent));
   if (original) return original;
-  const group = serviceGroupFor(services, key, readModel(members, SESSION_FIELDS.model));
+  const group = groupWith(services.catalog(), key, readModel(members, SESSION_FIELDS.model), 'hasRealPersonSessions');
   const fields = readFields(members, SESSION_FIELDS, services.allowedOrigins);
-  const content: SessionContent = {
-    group,
-    account: await boundAccount(services, key.userId, group.id),
+  const account = await boundAccount(services, key.userId, group.id);
+  // The secret part of the path to which the browser returns.
+  const secret = randomBytes(24).toString('base64url');
+  const creation = await insertSession(services, idempotent, {
+    user_id: key.userId,
+    id: newId('authsess'),
+    group_id: group.id,
+    variant: group.variant,
+    account_id: account.id,
     name: fields.name ?? '',
     description: fields.description ?? '',
-    redirectUrl: fields.redirect_url,
-    secret: randomBytes(24).toString('base64url'),
-  };
-  const creation = await insertSession(services, key, content, idempotent);
+    return_token_hash: sessions.hashReturnSecret(secret),
+    redirect_url: fields.redirect_url ?? null,
+  });
   if (!creation) return replayLost(idempotent && replay(services, idempotent));
-  const returnUrl = `${services.publicUrl()}/return/real-person/${content.secret}`;
-  const outcome = await services.assetProvider(content.account).startValidation(returnUrl);
+  const returnUrl = `${services.publicUrl()}/return/real-person/${secret}`;
+  const outcome = await services.assetProvider(account).startValidation(returnUrl);
   if (outcome.kind !== 'created') throw await discard(services, creation, outcome);
   return sessions.sessionView(services, await confirm(services, creation, outcome.value), ['pending']);
-}
-
-/** The group of the model, or the first of the key's groups that has such sessions (V 4.10 r5). */
-function serviceGroupFor({ catalog }: VideoServices, key: Key, model: string | undefined): VideoGroup {
-  const group = groupWith(catalog(), key, model, 'hasRealPersonSessions');
-  if (!group) throw fail('real_person_auth_not_supported');
-  return group;
 }
 
 const replay = (services: VideoServices, request: IdempotentRequest): Promise<object | undefined> =>
@@ -82,34 +69,25 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<ob
     },
   });
 
+type NewSession = Omit<Insertable<Rows['authorization_sessions']>, 'status' | 'next_check_at' | 'expires_at'>;
+
 /** Claim and session, together or not at all. Undefined when another request has claimed the key meanwhile. */
-async function insertSession(services: VideoServices, key: Key, content: SessionContent, request?: IdempotentRequest) {
-  const { db, replicaId } = services;
-  const { group, account, name, description, redirectUrl, secret } = content;
-  const id = newId('authsess');
-  return db.transaction().execute(async (tx) => {
-    const claim = { owner: replicaId, resourceId: id, leaseMs: SESSION_LEASE_MS };
-    if (!(await claimKey(tx, request, claim))) return undefined;
+const insertSession = (services: VideoServices, idempotent: IdempotentRequest | undefined, session: NewSession) =>
+  services.db.transaction().execute(async (tx) => {
+    const { user_id, id } = session;
+    const claim = { owner: services.replicaId, resourceId: id, leaseMs: SESSION_LEASE_MS };
+    if (!(await claimKey(tx, idempotent, claim))) return undefined;
     await tx
       .insertInto('authorization_sessions')
       .values({
-        user_id: key.userId,
-        id,
-        group_id: group.id,
-        variant: group.variant,
-        account_id: account.id,
-        name,
-        description,
+        ...session,
         status: 'pending',
-        return_token_hash: sessions.hashReturnSecret(secret),
-        redirect_url: redirectUrl ?? null,
         next_check_at: sql<Date>`now() + ${SESSION_LEASE_MS} * interval '1 millisecond'`,
         expires_at: sql<Date>`now() + ${SESSION_SECONDS} * interval '1 second'`,
       })
       .execute();
-    return { user_id: key.userId, id, idempotent: request };
+    return { user_id, id, idempotent };
   });
-}
 
 async function confirm({ db, sealer }: VideoServices, creation: Creation, { token, link }: StartedValidation) {
   const { user_id, id, idempotent } = creation;
