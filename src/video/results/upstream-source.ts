@@ -3,7 +3,6 @@
  * credentials and without following redirects. An address that is rejected is renewed once. Some families have the results behind the
  * account's credential: it is sent to addresses that the family owns only. Such an address may redirect once, without the credential.
  */
-import type { Account } from '../../catalog/index.ts';
 import { type ApiError, fail, matchesGlob, overloaded } from '../../core/index.ts';
 import type { PublicGuard } from '../../platform/outbound/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
@@ -73,14 +72,18 @@ export class UpstreamSource {
 
   /** Undefined when the address is dead. */
   async #fetch(result: Result, address: string, { range, signal }: OpenOptions): Promise<UpstreamFile | undefined> {
-    if (this.#isMoved(result, address)) return undefined;
+    const { task } = result;
+    const account = this.#services.catalog().account(task.account_id, task.group_id);
+    const isOwn = account !== undefined && traitsOf(account).ownsResult(URL.parse(address), account);
+    // Results behind the account's credential are fetched at its present address only; a former one is renewed.
+    if (account && traitsOf(account).hasOwnResults && !isOwn) return undefined;
     let body = await this.#send(result, address, range);
     const stop = (): void => body.close();
     if (signal?.aborted) stop();
     else signal?.addEventListener('abort', stop, { once: true });
     try {
       let head = await body.head;
-      const target = this.#isOwn(result, address) ? redirectIn(head, address) : undefined;
+      const target = isOwn ? redirectIn(head, address) : undefined;
       if (target !== undefined && !signal?.aborted) {
         body.close();
         body = await this.#send(result, target, range);
@@ -135,22 +138,6 @@ export class UpstreamSource {
         listener,
       ),
     );
-  }
-
-  /** Results behind the account's credential are fetched at its present address only; a former one is renewed. */
-  #isMoved(result: Result, address: string): boolean {
-    const account = this.#accountOf(result);
-    return account !== undefined && traitsOf(account).hasOwnResults && !this.#isOwn(result, address);
-  }
-
-  /** Whether the credential of the account opens the address. */
-  #isOwn(result: Result, address: string): boolean {
-    const account = this.#accountOf(result);
-    return account !== undefined && traitsOf(account).ownsResult(URL.parse(address), account);
-  }
-
-  #accountOf({ task }: Result): Account | undefined {
-    return this.#services.catalog().account(task.account_id, task.group_id);
   }
 
   #failure({ task }: Result, error: unknown): unknown {

@@ -7,7 +7,7 @@ import { crashPoint, review } from '../../ledger/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { maxArea, RESOLUTIONS, REVIEW, USAGE_DOUBT_FACTOR, VIDEO_SHEETS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
-import { type QueryOutcome, type ReportedTask, reportedMembers } from '../upstream/client.ts';
+import { type ReportedTask, reportedMembers } from '../upstream/client.ts';
 import type { DueTask } from './due.ts';
 import { tokensOf } from './max-cost.ts';
 import { settleTask } from './settle.ts';
@@ -25,11 +25,9 @@ import { type TaskEvent, type TaskFacts, type Transition, transition } from './t
 
 export type ApplyServices = Pick<VideoServices, 'db' | 'catalog' | 'clock' | 'log' | 'publicUrl'>;
 
-type Outcome = QueryOutcome<ReportedTask>;
-
 /** True when the report changes the task or what is known of it. Without news nothing has to be written. */
-export function isNews({ clock }: ApplyServices, task: DueTask, outcome: Outcome): boolean {
-  const change = transition(factsOf(task), eventOf(outcome), clock.now(), 0);
+export function isNews({ clock }: ApplyServices, task: DueTask, outcome: TaskEvent): boolean {
+  const change = transition(factsOf(task), outcome, clock.now(), 0);
   return (
     change.to !== undefined ||
     change.hold !== 'keep' ||
@@ -40,7 +38,7 @@ export function isNews({ clock }: ApplyServices, task: DueTask, outcome: Outcome
 }
 
 /** Progress that the provider reports of a task that runs. It never goes back, and only an end makes it 100. */
-function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, outcome: Outcome) {
+function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, outcome: TaskEvent) {
   const reported = outcome.kind === 'found' && outcome.value.status === 'running' ? outcome.value.progress : undefined;
   if (reported === undefined || (status !== 'queued' && status !== 'running')) return undefined;
   const shown = Math.min(Math.max(reported, 1), 99);
@@ -48,14 +46,14 @@ function progressIn({ status, progress }: Pick<DueTask, 'status' | 'progress'>, 
 }
 
 /** Applies the outcome of a check to the task as it is now. Returns true when the status or the hold changed. */
-export async function applyReport(services: ApplyServices, name: TaskName, reported: Outcome): Promise<boolean> {
+export async function applyReport(services: ApplyServices, name: TaskName, reported: TaskEvent): Promise<boolean> {
   const hasChanged = await services.db.transaction().execute(async (tx) => {
     const task = await lockTask(tx, name);
     if (!task) return false;
     crashPoint('follow.locked');
     const outcome = withUsage(task, reported);
     const report = outcome.kind === 'found' ? outcome.value : undefined;
-    const change = transition(factsOf(task), eventOf(outcome), services.clock.now(), Math.random());
+    const change = transition(factsOf(task), outcome, services.clock.now(), Math.random());
     await applyTransition(services, tx, task, { change, report });
     await saveProgress(tx, task, progressIn(task, outcome));
     crashPoint('follow.applying');
@@ -64,11 +62,6 @@ export async function applyReport(services: ApplyServices, name: TaskName, repor
   crashPoint('follow.applied');
   return hasChanged;
 }
-
-const eventOf = (outcome: Outcome): TaskEvent => {
-  if (outcome.kind === 'found') return { kind: 'reported', report: outcome.value };
-  return { kind: outcome.kind === 'missing' ? 'missing' : 'unreachable' };
-};
 
 const factsOf = (task: DueTask): TaskFacts => ({
   status: task.status as TaskFacts['status'],
@@ -103,8 +96,7 @@ async function applyTransition(services: ApplyServices, tx: Tx, task: TaskRow, a
 async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): Promise<void> {
   const isSuccess = report !== undefined && change.to === 'succeeded';
   const usage = change.usageTokens === undefined ? undefined : report?.usage;
-  await tx
-    .updateTable('video_tasks')
+  await updateTask(tx, task)
     .set({
       missing_reports: change.missing.reports,
       missing_since: change.missing.since === undefined ? null : new Date(change.missing.since),
@@ -120,8 +112,6 @@ async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): P
       }),
       ...(change.usageTokens !== undefined && { usage_tokens: BigInt(change.usageTokens) }),
     })
-    .where('user_id', '=', task.user_id)
-    .where('id', '=', task.id)
     .execute();
 }
 
@@ -191,7 +181,7 @@ type Bounds = Pick<TaskRow, 'max_tokens' | 'has_video_input' | 'unit'>;
  * The outcome with the usage in the unit of the task, if size and length of the video can have it. Other usage is never charged silently:
  * the task goes to review as if there were none, and the operator decides with the provider's bill.
  */
-function withUsage(task: Bounds, outcome: Outcome): Outcome {
+function withUsage(task: Bounds, outcome: TaskEvent): TaskEvent {
   if (outcome.kind !== 'found') return outcome;
   const { usage, ...report } = outcome.value;
   const usageTokens = task.unit === 'tokens' ? report.usageTokens : madeUnits(task, report);

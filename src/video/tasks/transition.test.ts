@@ -50,13 +50,13 @@ const NOTHING: ReportedTask = {
   framespersecond: undefined,
 };
 const reported = (status: string, more: Partial<ReportedTask> = {}): TaskEvent => ({
-  kind: 'reported',
-  report: { ...NOTHING, status, ...more },
+  kind: 'found',
+  value: { ...NOTHING, status, ...more },
 });
 const success = (usageTokens?: number): TaskEvent =>
   reported('succeeded', { videoUrl: 'https://results.example.test/1.mp4', usageTokens });
 const MISSED: TaskEvent = { kind: 'missing' };
-const UNREACHABLE: TaskEvent = { kind: 'unreachable' };
+const UNREACHABLE: TaskEvent = { kind: 'failed', status: undefined };
 
 const after = (facts: TaskFacts, event: TaskEvent, ms = 10_000, random = 0.5): Transition =>
   transition(facts, event, CREATED + ms, random);
@@ -350,7 +350,7 @@ class Life {
   }
 
   #countMissed(event: TaskEvent, now: number): void {
-    if (event.kind === 'reported') this.#missedInRow = 0;
+    if (event.kind === 'found') this.#missedInRow = 0;
     if (event.kind !== 'missing') return;
     if (this.#missedInRow === 0) this.#missedSince = now;
     this.#missedInRow += 1;
@@ -363,7 +363,7 @@ class Life {
     assert.ok(hold === 'keep' || !isTerminal(status) || reviewUntil !== undefined, 'money after the end');
     assert.ok(hold === 'keep' || this.hold === 'held' || this.hold === 'review', 'money moves twice');
     assert.equal(error !== undefined, to !== undefined && isTerminal(to) && to !== 'succeeded');
-    const word = event.kind === 'reported' ? event.report.status : undefined;
+    const word = event.kind === 'found' ? event.value.status : undefined;
     if (to !== undefined && word !== to) {
       const wasMissing = this.#missedInRow >= MISSING.reports && now - this.#missedSince >= MISSING.overMs;
       if (to === 'failed') assert.ok(wasMissing, 'failed by too few bad checks');

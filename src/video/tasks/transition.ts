@@ -3,7 +3,7 @@
  * and when to check next. A report that makes no sense changes nothing; one bad check never fails a task.
  */
 import * as rules from '../../rules/index.ts';
-import type { ReportedTask } from '../upstream/client.ts';
+import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
 import { type TaskError, taskError, taskErrorFrom } from '../upstream/errors.ts';
 
 /** What is known of a task before the event. Times in milliseconds since 1970. */
@@ -19,12 +19,8 @@ export interface TaskFacts {
   readonly usageTokens: number | undefined;
 }
 
-export type TaskEvent =
-  | { readonly kind: 'reported'; readonly report: ReportedTask }
-  /** The provider does not know the task. */
-  | { readonly kind: 'missing' }
-  /** The provider could not be asked, or its response was unreadable. */
-  | { readonly kind: 'unreachable' };
+/** What came of the last question about it. */
+export type TaskEvent = QueryOutcome<ReportedTask>;
 
 /** What happens to the hold. `review`: it stays until the usage is known. */
 export type HoldOutcome = 'keep' | 'settle' | 'review' | 'release';
@@ -52,7 +48,7 @@ export function transition(task: TaskFacts, event: TaskEvent, now: number, rando
 
 /** Undefined when the task stays as it is. */
 function changeBy(task: TaskFacts, event: TaskEvent, now: number, missing: MissingReports): Change | undefined {
-  const reported = event.kind === 'reported' ? onReport(task, event.report) : undefined;
+  const reported = event.kind === 'found' ? onReport(task, event.value) : undefined;
   if (reported && rules.isTerminal(reported.to)) return reported;
   if (
     missing.since !== undefined &&
@@ -102,7 +98,7 @@ const succeeded = ({ usageTokens }: ReportedTask): Change => ({
 
 /** A success whose usage was not reported: asked again until it is, or until an operator has to decide. */
 function reviewed(task: TaskFacts, event: TaskEvent, now: number, random: number): Transition {
-  const report = event.kind === 'reported' && event.report.status === 'succeeded' ? event.report : undefined;
+  const report = event.kind === 'found' && event.value.status === 'succeeded' ? event.value : undefined;
   const usageTokens = task.usageTokens ?? report?.usageTokens;
   if (usageTokens !== undefined) return { ...unchanged(task, undefined), hold: 'settle', usageTokens };
   return unchanged(task, now >= (task.reviewUntil ?? 0) ? undefined : jittered(rules.REVIEW.everyMs, random));
@@ -112,9 +108,9 @@ type MissingReports = Transition['missing'];
 
 /** Any report of the task ends a row of missing ones; a check without a response neither counts nor ends it. */
 function missingAfter(task: TaskFacts, event: TaskEvent, now: number): MissingReports {
-  if (event.kind === 'reported') return { reports: 0, since: undefined };
+  if (event.kind === 'found') return { reports: 0, since: undefined };
   const { reports, since } = missingOf(task);
-  return event.kind === 'unreachable' ? { reports, since } : { reports: reports + 1, since: since ?? now };
+  return event.kind === 'missing' ? { reports: reports + 1, since: since ?? now } : { reports, since };
 }
 
 const missingOf = ({ missingReports, missingSince }: TaskFacts): MissingReports => ({

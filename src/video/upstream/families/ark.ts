@@ -44,8 +44,6 @@ export const ark: VideoFamily = {
   takesIdempotencyKey: false,
   takesBytesOnly: false,
   ambiguousStatuses: new Set([408, 409, 425]),
-  ambiguousCodes: undefined,
-  definitiveCodes: undefined,
   confirmsCancellation: true,
   reportsToPrivateUrls: true,
   errors: ERRORS,
@@ -55,7 +53,6 @@ export const ark: VideoFamily = {
   readTask: (body) => reportedTask(body),
   ownsResult: () => false,
   hasOwnResults: false,
-  file: undefined,
 };
 
 function listingAt(path: string): NonNullable<VideoFamily['listing']> {

@@ -50,9 +50,9 @@ export interface VideoFamily {
   readonly takesBytesOnly: boolean;
   /** Client errors after which the upstream may or may not have created the task, by status or code. */
   readonly ambiguousStatuses: ReadonlySet<number>;
-  readonly ambiguousCodes: RegExp | undefined;
+  readonly ambiguousCodes?: RegExp;
   /** Codes of server errors after which the upstream has certainly created nothing. */
-  readonly definitiveCodes: RegExp | undefined;
+  readonly definitiveCodes?: RegExp;
   /** A success of a cancellation means that the task is cancelled, and not only that it will be. */
   readonly confirmsCancellation: boolean;
   /** An upstream on this machine reports to any address; otherwise only a public HTTPS address is accepted. */
@@ -68,13 +68,13 @@ export interface VideoFamily {
   /** Undefined when the body is no task, or says nothing of this one. */
   readTask(body: unknown, account: Account, upstreamId?: string): ReportedTask | 'missing' | undefined;
   /** Undefined where a task cannot be cancelled. */
-  readonly cancel: ((upstreamId: string) => FamilyRequest) | undefined;
+  readonly cancel?: ((upstreamId: string) => FamilyRequest) | undefined;
   /** Undefined where nothing can be listed: an answer that was lost stays lost. */
-  readonly listing: TaskListing | undefined;
+  readonly listing?: TaskListing | undefined;
   /** Whether the credential opens the address. It is sent to no other one, and not where that one redirects to. */
   ownsResult(url: URL | null, account: Account): boolean;
   /** Results are at such addresses only, so that any other one of a task is out of date. */
   readonly hasOwnResults: boolean;
   /** Where a result is a file: how its address is asked for. */
-  readonly file: FileStep | undefined;
+  readonly file?: FileStep;
 }

@@ -46,7 +46,6 @@ export const minimax: VideoFamily = {
   createPath: '/v1/video_generation',
   takesSafetyIdentifier: false,
   returnsExpiry: false,
-  ambiguousStatuses: new Set([408, 409, 425]),
   errors: ERRORS,
   encode: (request, { model }) => ({ body: bodyOf(request, model) }),
   readCreate,

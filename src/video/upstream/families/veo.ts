@@ -45,8 +45,6 @@ export const veo: VideoFamily = {
   takesIdempotencyKey: false,
   takesBytesOnly: true,
   ambiguousStatuses: new Set([408, 409, 499]),
-  ambiguousCodes: undefined,
-  definitiveCodes: undefined,
   confirmsCancellation: false,
   reportsToPrivateUrls: true,
   errors: ERRORS,
@@ -58,11 +56,8 @@ export const veo: VideoFamily = {
   readCreate,
   poll,
   readTask,
-  cancel: undefined,
-  listing: undefined,
   ownsResult: (url, account) => url?.origin === new URL(resultBase(account)).origin,
   hasOwnResults: true,
-  file: undefined,
 };
 
 // ---------------------------------------------------------------- requests
