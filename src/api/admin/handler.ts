@@ -37,6 +37,12 @@ export interface Operator {
   readonly by: Actor;
 }
 
+/** What an operator decides about an object, and why. */
+export interface Reasoned extends Operator {
+  readonly id: string;
+  readonly body: { readonly reason: string };
+}
+
 interface Input<Q, B> {
   readonly call: Call;
   /** What the path names, where it names an object. */

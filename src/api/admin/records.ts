@@ -1,12 +1,12 @@
 /** Single usage records, and the quarantine: records with invalid usage that were not charged. */
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { type Actor, writeAudit } from '../../access/keys/index.ts';
+import { writeAudit } from '../../access/keys/index.ts';
 import { fail, formatNanos } from '../../core/index.ts';
 import { charge, isOfRequest, recordResolved, unpackUsage } from '../../ledger/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { QuarantinedRecord, ShownRecord, shownRow } from '../../schemas/index.ts';
-import { notFound, operation } from './handler.ts';
+import { type AdminServices, notFound, operation, type Reasoned } from './handler.ts';
 import { sendRows } from './list.ts';
 import { pageParams, rowKey } from './pagination.ts';
 import { params, period } from './query-params.ts';
@@ -55,17 +55,12 @@ const ResolveBody = z.strictObject({
   reason,
 });
 
-interface Decision {
-  readonly id: string;
-  readonly outcome: 'charged' | 'dismissed';
-  readonly nanos: bigint;
-  readonly reason: string;
-  readonly by: Actor;
-  readonly now: number;
-}
-
-/** The outcome, the charge, its usage record and the audit line are one transaction. A record is closed once. */
-function close(db: Db, { id, outcome, nanos, reason, by, now }: Decision): Promise<object> {
+/**
+ * The outcome, the charge, its usage record and the audit line are one transaction. A record is closed once. It is dismissed when nothing is
+ * charged.
+ */
+function close({ db, clock }: AdminServices, nanos: bigint, { id, by, body: { reason } }: Reasoned): Promise<object> {
+  const outcome = nanos > 0n ? 'charged' : 'dismissed';
   return db.transaction().execute(async (tx) => {
     const row = await tx.selectFrom('usage_quarantine').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!row) throw notFound('record in quarantine', id);
@@ -75,7 +70,7 @@ function close(db: Db, { id, outcome, nanos, reason, by, now }: Decision): Promi
       const known = await tx.selectFrom('wallets').select('user_id').where('user_id', '=', userId).executeTakeFirst();
       if (!known) throw fail('conflict', 'The user of the record does not exist; dismiss the record instead.');
       await charge(tx, { userId, nanos, reference: `quarantine:${id}`, reason });
-      await recordResolved(tx, { id, userId, raw: parseRecord(row.raw) ?? {}, nanos, now });
+      await recordResolved(tx, { id, userId, raw: parseRecord(row.raw) ?? {}, nanos, now: clock.now() });
     }
     const closed = await tx
       .updateTable('usage_quarantine')
@@ -122,12 +117,10 @@ export const RECORDS_OPERATIONS = {
   }),
   'admin.resolveRecord': operation({
     body: ResolveBody,
-    handle: ({ id, by, body: { amount: nanos, reason } }, { db, clock }) =>
-      close(db, { id, outcome: 'charged', nanos, reason, by, now: clock.now() }),
+    handle: (input, services) => close(services, input.body.amount, input),
   }),
   'admin.dismissRecord': operation({
     body: z.strictObject({ reason }),
-    handle: ({ id, by, body: { reason } }, { db, clock }) =>
-      close(db, { id, outcome: 'dismissed', nanos: 0n, reason, by, now: clock.now() }),
+    handle: (input, services) => close(services, 0n, input),
   }),
 };

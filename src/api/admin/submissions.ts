@@ -1,13 +1,13 @@
 /** Video tasks that an operator decides about: those in review, and unknown submissions beside the provider's tasks that may be theirs. */
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { type Actor, writeAudit } from '../../access/keys/index.ts';
+import { writeAudit } from '../../access/keys/index.ts';
 import { fail, failAt, formatNanos, overloaded } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { MAX_USAGE_TOKENS } from '../../rules/index.ts';
 import { line, OpenSubmission, Review, shownRow } from '../../schemas/index.ts';
 import type { ReviewDecision } from '../../video/index.ts';
-import { type AdminServices, notFound, operation } from './handler.ts';
+import { type AdminServices, notFound, operation, type Reasoned } from './handler.ts';
 import { listOperation, readList } from './list.ts';
 import { param } from './query-params.ts';
 import { reason } from './request-body.ts';
@@ -27,24 +27,24 @@ const SUBMISSIONS = {
 export const oldestSubmissions = async (db: Db, limit: number): Promise<readonly OpenSubmission[]> =>
   (await readList(db, SUBMISSIONS, { limit })).map(SUBMISSIONS.view);
 
-interface SubmissionDecision {
-  readonly task: string;
-  /** The provider's task that it is; undefined: none. */
-  readonly upstreamTask: string | undefined;
-  readonly reason: string;
-  readonly by: Actor;
-}
-
-/** The change of the task, what happens to its hold and the audit line are one transaction. */
+/**
+ * `upstreamTask` is the provider's task that it is; undefined: none. The change of the task, what happens to its hold and the audit line
+ * are one transaction.
+ */
 export async function decideSubmission(
   { db, video }: Pick<AdminServices, 'db' | 'video'>,
-  { task, upstreamTask, reason, by }: SubmissionDecision,
+  upstreamTask: string | undefined,
+  { id: task, by, body: { reason } }: Reasoned,
 ): Promise<object> {
+  const [outcome, assigned] =
+    upstreamTask === undefined
+      ? (['dismissed', {}] as const)
+      : (['assigned', { upstream_task: upstreamTask }] as const);
   const record = (tx: Db, user: string) =>
     writeAudit(tx, by, {
-      action: upstreamTask === undefined ? 'submission.dismissed' : 'submission.assigned',
+      action: `submission.${outcome}`,
       subject: `task:${task}`,
-      after: { reason, user, ...(upstreamTask !== undefined && { upstream_task: upstreamTask }) },
+      after: { reason, user, ...assigned },
     });
   const decided =
     upstreamTask === undefined
@@ -55,14 +55,7 @@ export async function decideSubmission(
         })
       : await video.assignSubmission({ taskId: task, upstreamId: upstreamTask, record });
   if (typeof decided === 'string') throw REFUSALS[decided](task);
-  const outcome = upstreamTask === undefined ? 'dismissed' : 'assigned';
-  return {
-    object: 'submission',
-    task,
-    user: decided.userId,
-    outcome,
-    ...(upstreamTask !== undefined && { upstream_task: upstreamTask }),
-  };
+  return { object: 'submission', task, user: decided.userId, outcome, ...assigned };
 }
 
 const REFUSALS = {
@@ -78,28 +71,23 @@ export const SUBMISSIONS_OPERATIONS = {
   'admin.submissions': listOperation({ ...SUBMISSIONS, filters: { user: param.user } }),
   'admin.assignTask': operation({
     body: z.strictObject({ upstream_task: line(200, 'id of the task at the provider'), reason }),
-    handle: ({ id: task, by, body: { upstream_task, reason } }, services) =>
-      decideSubmission(services, { task, upstreamTask: upstream_task, reason, by }),
+    handle: (input, services) => decideSubmission(services, input.body.upstream_task, input),
   }),
   'admin.dismissTask': operation({
     body: z.strictObject({ reason }),
-    handle: ({ id: task, by, body: { reason } }, services) =>
-      decideSubmission(services, { task, upstreamTask: undefined, reason, by }),
+    handle: (input, services) => decideSubmission(services, undefined, input),
   }),
 };
 
 /** Video tasks in review: they succeeded, and their usage or price is not known. The operator decides with the bill of the provider. */
 type ReviewRow = Pick<Row<'video_tasks'>, 'id' | 'usage_tokens' | 'review_until'>;
 
-interface Resolution {
-  readonly task: string;
-  readonly decision: ReviewDecision;
-  readonly reason: string;
-  readonly by: Actor;
-}
-
 /** The charge or release and the audit line are one transaction. A review is resolved once. */
-const resolve = ({ db, video }: AdminServices, { task, decision, reason, by }: Resolution): Promise<object> =>
+const resolve = (
+  { db, video }: AdminServices,
+  decision: ReviewDecision,
+  { id: task, by, body: { reason } }: Reasoned,
+) =>
   db.transaction().execute(async (tx) => {
     const resolved = await video.resolveReview(tx, task, decision);
     if (resolved === 'not_in_review') throw notFound('video task in review', task);
@@ -137,12 +125,10 @@ export const REVIEWS_OPERATIONS = {
       tokens: z.number().int().min(0).max(MAX_USAGE_TOKENS).describe('the usage on the bill of the provider'),
       reason,
     }),
-    handle: ({ id: task, by, body: { tokens, reason } }, services) =>
-      resolve(services, { task, decision: { tokens }, reason, by }),
+    handle: (input, services) => resolve(services, { tokens: input.body.tokens }, input),
   }),
   'admin.releaseReview': operation({
     body: z.strictObject({ reason }),
-    handle: ({ id: task, by, body: { reason } }, services) =>
-      resolve(services, { task, decision: 'release', reason, by }),
+    handle: (input, services) => resolve(services, 'release', input),
   }),
 };

@@ -58,7 +58,8 @@ const decide = (task: string, upstreamTask: string | undefined, reason: string):
   withContext(async (context) => {
     const { video, close } = await (await loadServices()).openWorkerServices(context);
     try {
-      await decideSubmission({ db: context.database.db, video }, { task, upstreamTask, reason, by: BY_CLI });
+      const decided = { id: task, by: BY_CLI, body: { reason } };
+      await decideSubmission({ db: context.database.db, video }, upstreamTask, decided);
     } finally {
       await close();
     }
