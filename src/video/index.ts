@@ -7,7 +7,7 @@ export type { TaskEntry } from './request/task-request.ts';
 export type { MirrorSettings } from './results/results.ts';
 export type { ReviewDecision } from './tasks/decisions.ts';
 export { maxCostOfTask } from './tasks/max-cost.ts';
-export { holdsOfTasks } from './tasks/settle.ts';
+export { holdsOfTasks, shownHold } from './tasks/settle.ts';
 export { isTaskId, type TaskFilter, type TaskRow } from './tasks/task.ts';
 export { VIDEO_STATUS } from './tasks/view.ts';
 export { canReport, createVideo, type Video } from './video.ts';

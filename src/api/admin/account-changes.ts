@@ -58,9 +58,10 @@ interface StateChange {
   readonly before: object;
 }
 
-async function changeState(tx: Db, { id, state, reason: why, by, before }: StateChange): Promise<void> {
+async function changeState(tx: Db, change: StateChange): Promise<void> {
+  const { id, state, reason: why, by, before } = change;
   if (state === 'in_use') await endParks(tx, id);
-  else await storePark(tx, id, { state, reason: why });
+  else await storePark(tx, change);
   const after = { state: state === 'in_use' ? 'healthy' : state, reason: why };
   await writeAudit(tx, by, { action: ACTIONS[state], subject: `account:${id}`, before, after });
 }
@@ -80,12 +81,7 @@ const stateOperation = (state: State) =>
     },
   });
 
-interface Park {
-  readonly state: 'parked' | 'draining';
-  readonly reason: string | undefined;
-}
-
-async function storePark(tx: Db, id: string, { state, reason: why }: Park): Promise<void> {
+async function storePark(tx: Db, { id, state, reason: why }: StateChange): Promise<void> {
   const values = { state, cause: 'operator', reason: why ?? null, since: sql<Date>`now()` };
   const cleared = { identity: null, provider_code: null, message: null, replica_id: null };
   await tx

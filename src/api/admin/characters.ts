@@ -95,13 +95,12 @@ export const CHARACTERS_OPERATIONS = {
   }),
   'admin.changeCharacter': operation({
     body: CharacterChange,
-    async handle({ call, by, body }, { db }) {
+    handle({ call, by, body }, { db }) {
       expectChange(body);
-      const changed = await change(db, { call, by, action: 'character.changed' }, async (tx, id) => {
+      return change(db, { call, by, action: 'character.changed' }, async (tx, id) => {
         if (body.group !== undefined) await checkGroup(tx, body.group);
         await saveRow(tx, characterRow({ ...body, id }));
       });
-      return changed;
     },
   }),
   'admin.publishCharacter': publicationOf(true),
@@ -109,19 +108,14 @@ export const CHARACTERS_OPERATIONS = {
   'admin.uploadPreview': operation({
     body: PictureBody,
     readBody: (call) => readJson(call, PictureBody, MAX_BASE64_CHARS + MIB),
-    async handle({ call, by, body: { data } }, { db }) {
+    handle({ call, by, body: { data } }, { db }) {
       const bytes = Buffer.from(data, 'base64');
       const type = PICTURE_TYPES.find((one) => hasSignature(one, bytes));
       if (!type || bytes.length > MAX_PICTURE_BYTES) throw rejection([`data: expected ${PICTURE_EXPECTED}`]);
       const picture = { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
-      const changed = await change(
-        db,
-        { call, by, action: 'character.preview_changed', noted: { picture } },
-        async (tx, id) => {
-          await tx.updateTable('characters').set({ preview: bytes, preview_type: type }).where('id', '=', id).execute();
-        },
-      );
-      return changed;
+      return change(db, { call, by, action: 'character.preview_changed', noted: { picture } }, async (tx, id) => {
+        await tx.updateTable('characters').set({ preview: bytes, preview_type: type }).where('id', '=', id).execute();
+      });
     },
   }),
   'admin.deletePreview': operation({

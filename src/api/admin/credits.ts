@@ -77,13 +77,8 @@ export const CREDITS_OPERATIONS = {
   'admin.credit': operation({
     body: CreditBody,
     async handle({ call, by, body }, { db }) {
-      const wanted: Booking = {
-        user: body.user,
-        amount: formatNanos(body.amount),
-        kind: body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment'),
-        reason: body.reason,
-        reference: body.reference,
-      };
+      const kind = body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment');
+      const wanted: Booking = { ...body, kind, amount: formatNanos(body.amount) };
       const { isNew, booked } = await db.transaction().execute(async (tx) => {
         const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
         if (!user) throw notFound('user', wanted.user, 'user');

@@ -1,4 +1,5 @@
 /** What a call or a video task would be charged and would cost the operator, by the arithmetic that charges it; and the plan of a call. */
+import { sql } from 'kysely';
 import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
@@ -85,7 +86,7 @@ async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
       ? videoAt(query, group.variant as rules.VideoVariant, line, price.rates)
       : textAt(query, parseRates(price.rates)));
   if (!price || !sold) return { ...head, charge: null, cost: null };
-  const userPpm = await userMultiplier(tx, query.user);
+  const userPpm = await multiplierOf(tx, 'user', query.user);
   const { nanos } = sold([group.multiplier_ppm, userPpm]);
   const charge = pricedCall(sold([ONE, ONE]), {
     priceId: price.id,
@@ -97,7 +98,7 @@ async function quote(tx: Tx, query: Quote, now: number): Promise<object> {
   if (isVideo) return { ...head, charge, cost: null };
   const { cost } = await tx.selectFrom('prices').select('cost').where('id', '=', price.id).executeTakeFirstOrThrow();
   if (cost === null) return { ...head, charge, cost: null };
-  const ppm = await accountMultiplier(tx, query.account);
+  const ppm = await multiplierOf(tx, 'account', query.account);
   const billed = textAt(query, parseCost(cost));
   return { ...head, charge, cost: providerBill(billed([ONE]), { ppm, costNanos: billed([ppm]).nanos, nanos }) };
 }
@@ -151,22 +152,14 @@ function checkFits({ seconds = 0, resolution, ratio }: Quote, sheet: rules.Video
       throw failAt('invalid_request', name, `the model does not offer ${word}; send one of ${offered.join(', ')}.`);
 }
 
-async function userMultiplier(tx: Tx, user: string | undefined): Promise<bigint> {
-  if (user === undefined) return ONE;
-  const row = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', user).executeTakeFirst();
-  if (!row) throw notFound('user', user, 'user');
-  return row.multiplier_ppm;
-}
-
-async function accountMultiplier(tx: Tx, account: string | undefined): Promise<bigint> {
-  if (account === undefined) return ONE;
-  const row = await tx
-    .selectFrom('accounts')
-    .select('cost_multiplier_ppm')
-    .where('id', '=', account)
-    .executeTakeFirst();
-  if (!row) throw notFound('account', account, 'account');
-  return row.cost_multiplier_ppm;
+async function multiplierOf(tx: Tx, kind: 'user' | 'account', id: string | undefined): Promise<bigint> {
+  if (id === undefined) return ONE;
+  const { rows } = await (kind === 'user'
+    ? sql<{ ppm: bigint }>`select multiplier_ppm as ppm from users where id = ${id}`
+    : sql<{ ppm: bigint }>`select cost_multiplier_ppm as ppm from accounts where id = ${id}`
+  ).execute(tx);
+  if (!rows[0]) throw notFound(kind, id, kind);
+  return rows[0].ppm;
 }
 
 export const QUOTE_OPERATIONS = {

@@ -1,10 +1,10 @@
 /** Video tasks, assets and authorizations of all users for operators: where each is, and on which account. Never shows a prompt or media. */
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { formatNanos } from '../../core/index.ts';
 import { type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
 import { ASSET_STATUSES, SESSION_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
 import { OperatorAsset, OperatorAuthorization, OperatorTask, OwnAuthorization, shownRow } from '../../schemas/index.ts';
+import { shownHold } from '../../video/index.ts';
 import { notFound, operation } from './handler.ts';
 import { listOperation, matching, type RowList } from './list.ts';
 import { pageParams, rowKey, sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
@@ -25,7 +25,7 @@ const TasksQuery = z.strictObject({
 interface TaskRow extends Row<'video_tasks'> {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly reported: Readonly<Record<string, unknown>> | null;
-  readonly hold_state: NonNullable<OperatorTask['hold']>['state'] | null;
+  readonly hold_state: string | null;
   readonly hold_nanos: bigint | null;
   readonly settled_nanos: bigint | null;
 }
@@ -45,11 +45,7 @@ const taskForOperator = (row: TaskRow): OperatorTask =>
     hold:
       row.hold_state === null || row.hold_nanos === null
         ? null
-        : {
-            state: row.hold_state,
-            held: formatNanos(row.hold_nanos),
-            charged: row.settled_nanos === null ? null : formatNanos(row.settled_nanos),
-          },
+        : shownHold({ state: row.hold_state, nanos: row.hold_nanos, settled_nanos: row.settled_nanos }),
     in_review: row.review_until !== null,
     callback_host: row.callback_url === null ? null : (URL.parse(row.callback_url)?.host ?? null),
   });

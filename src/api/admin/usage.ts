@@ -144,10 +144,7 @@ const head = (start: Date, end: Date) => ({
 });
 
 /** Whole hours, the current one included. */
-function periodIn(
-  { range: name, start, end }: { range: keyof typeof RANGES; start?: Date | undefined; end?: Date | undefined },
-  now: number,
-): { start: Date; end: Date } {
+function periodIn({ range: name, start, end }: z.output<typeof AccountStatsParams>, now: number) {
   const until = end ?? new Date((Math.floor(now / HOUR_MS) + 1) * HOUR_MS);
   const since = start ?? new Date(until.getTime() - RANGES[name] * HOUR_MS);
   if (since >= until) throw failAt('invalid_value', 'start', 'it must be before end.');

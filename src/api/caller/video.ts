@@ -134,7 +134,7 @@ async function getTask({ video, clock }: VideoApiServices, call: Call, caller: C
   sendJson(
     call,
     200,
-    { ...video.taskView(current, linkKey), ...(await included(video, current, include)) },
+    { ...video.taskView(current, linkKey), ...(await withCharge(video, current, include)) },
     pollHint(current),
   );
 }
@@ -142,22 +142,20 @@ async function getTask({ video, clock }: VideoApiServices, call: Call, caller: C
 type Included = QueryValues<(typeof rules.VIDEO_QUERIES)['tasks.get']>['include'];
 
 /** What a read adds to the object of a task. */
-const included = async (video: Video, task: TaskRow, include: Included) => ({
+const included = (video: Video, task: TaskRow, include: Included, charge: object | null) => ({
   ...(include?.includes('parameters') && { parameters: video.effectiveParameters(task) }),
-  ...(include?.includes('charge') && { charge: await video.chargeOf(task) }),
   ...(include?.includes('expiry') && { result_expires_at: video.resultExpiry(task) ?? null }),
+  ...(include?.includes('charge') && { charge }),
 });
+const withCharge = async (video: Video, task: TaskRow, include: Included) =>
+  included(video, task, include, include?.includes('charge') ? await video.chargeOf(task) : null);
 
 /** The same for the tasks of a page, whose charges have their sums only. */
 async function includedInPage(video: Video, owner: Caller['key'], tasks: readonly TaskRow[], include: Included) {
   const holds = include?.includes('charge') ? await video.holdsOf(owner, tasks) : undefined;
   return (task: TaskRow) => {
     const hold = holds?.get(task.id);
-    return {
-      ...(include?.includes('parameters') && { parameters: video.effectiveParameters(task) }),
-      ...(include?.includes('expiry') && { result_expires_at: video.resultExpiry(task) ?? null }),
-      ...(holds && { charge: hold ? { currency: 'USD', ...hold } : null }),
-    };
+    return included(video, task, include, hold ? { currency: 'USD', ...hold } : null);
   };
 }
 
@@ -187,7 +185,7 @@ async function listTasks({ video }: VideoApiServices, call: Call, caller: Caller
 async function getVideo({ video }: VideoApiServices, call: Call, caller: Caller): Promise<void> {
   const { wait, include } = readVideoQuery(call.query, rules.VIDEO_QUERIES['videos.get']);
   const task = await waitForChange(video, call, await findTask(video, call, caller.key), wait);
-  const more = await included(video, task, include);
+  const more = await withCharge(video, task, include);
   sendJson(
     call,
     200,

@@ -53,10 +53,12 @@ interface ModelContext {
   readonly now: number;
 }
 
+type NamedRates = Readonly<Record<string, unknown>>;
+
 function modelView({ id, line }: Listed, { group, key, now }: ModelContext): OwnModel {
-  const rates = priceAt(line, now)?.rates as Readonly<Record<string, unknown>> | undefined;
+  const rates = priceAt(line, now)?.rates as NamedRates | undefined;
   const factor = group.multiplierPpm * key.userMultiplierPpm;
-  const kind = kindOf(id, line, { style: group.style, rates });
+  const kind = kindOf(id, line, group.style, rates);
   return {
     id,
     group: group.id,
@@ -69,13 +71,8 @@ function modelView({ id, line }: Listed, { group, key, now }: ModelContext): Own
   };
 }
 
-interface Priced {
-  readonly style: Group['style'];
-  readonly rates: Readonly<Record<string, unknown>> | undefined;
-}
-
 /** By the catalog: the style of the group, what the model is priced by, and its capabilities. Never by a guess at its name alone. */
-function kindOf(id: string, line: ModelLine, { style, rates = {} }: Priced): ModelKind {
+function kindOf(id: string, line: ModelLine, style: Group['style'], rates: NamedRates = {}): ModelKind {
   if (style === 'video') return 'video';
   const { imageOutput, imagesEndpoint } = capabilitiesFor(style, { name: id, upstream: line.upstream ?? id, line });
   // A model of the responses style may draw as a tool; its kind is text all the same.

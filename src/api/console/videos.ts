@@ -16,6 +16,14 @@ const pageOf = <const S extends string, F extends z.ZodRawShape>(statuses: reado
     ...admin.pageParams(admin.rowKey.text, MAX_PAGE),
   });
 
+const deliveryOf = (file: 'video' | 'last_frame') =>
+  ownOperation({
+    query: ONLY_USER,
+    async handle({ id, call, userId }, { video }) {
+      await video.deliverResult(call, await video.getTask({ userId }, id), file);
+    },
+  });
+
 export const VIDEOS_OPERATIONS = {
   'console.tasks': ownOperation({
     query: pageOf(TASK_STATUSES, { model: admin.param.model }),
@@ -36,18 +44,8 @@ export const VIDEOS_OPERATIONS = {
       return { ...video.taskView(task), hold: holds.get(task.id) ?? null };
     },
   }),
-  'console.taskVideo': ownOperation({
-    query: ONLY_USER,
-    async handle({ id, call, userId }, { video }) {
-      await video.deliverResult(call, await video.getTask({ userId }, id), 'video');
-    },
-  }),
-  'console.taskLastFrame': ownOperation({
-    query: ONLY_USER,
-    async handle({ id, call, userId }, { video }) {
-      await video.deliverResult(call, await video.getTask({ userId }, id), 'last_frame');
-    },
-  }),
+  'console.taskVideo': deliveryOf('video'),
+  'console.taskLastFrame': deliveryOf('last_frame'),
   'console.assets': ownOperation({
     query: pageOf(ASSET_STATUSES, { group: admin.param.group }),
     async handle({ call, query: { status, group, limit, cursor }, userId }, { video: { assets } }) {

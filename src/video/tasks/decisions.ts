@@ -118,12 +118,9 @@ export async function resolveReview(
       .execute();
   }
   await endReview(tx, task);
-  const { settled_nanos } = await tx
-    .selectFrom('holds')
-    .select('settled_nanos')
-    .where('reference', '=', reference)
-    .executeTakeFirstOrThrow();
-  return { userId: task.user_id, charged: settled_nanos ?? 0n };
+  const { rows } = await sql<{ charged: Nanos }>`
+    select coalesce(settled_nanos, 0)::bigint as charged from holds where reference = ${reference}`.execute(tx);
+  return { userId: task.user_id, charged: rows[0]?.charged ?? 0n };
 }
 
 /** By its id alone: few tasks are in review, and they have an index. */

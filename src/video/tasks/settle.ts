@@ -2,10 +2,11 @@
  * Settlement of a task on the usage that the provider reported (V 8): charged at the price and multipliers in force now, in the
  * transaction that records it, and shown to the owner of the task. Never estimated.
  */
+import { sql } from 'kysely';
 import { priceAt } from '../../catalog/index.ts';
 import { formatNanos, type Nanos } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
-import type { Db, Tx } from '../../platform/db/index.ts';
+import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import type { TaskCharge, TaskHold } from '../../schemas/index.ts';
 import type { VideoServices } from '../services.ts';
 import { holdReference, parametersOf, type ReportedResult, reportedOf, type TaskRow, unitOf } from './task.ts';
@@ -31,12 +32,8 @@ export async function settleTask(services: SettleServices, tx: Tx, task: TaskRow
     return false;
   }
   ledger.crashPoint('settle.priced');
-  const { nanos, priceId } = price;
-  const { settled, excess } = await ledger.settle(tx, holdReference(task.id), {
-    nanos,
-    reason: `video task ${task.id}`,
-    priceId,
-  });
+  const reason = `video task ${task.id}`;
+  const { settled, excess } = await ledger.settle(tx, holdReference(task.id), { ...price, reason });
   if (!settled) return true;
   ledger.crashPoint('settle.charged');
   if (excess > 0n) services.log.warn('task.above_hold', { task: task.id, user: task.user_id, excess: String(excess) });
@@ -88,23 +85,18 @@ const usageRecord = ({ clock }: SettleServices, task: TaskRow, { tokens, nanos, 
 /** By the id of the task. */
 export async function holdsOfTasks(db: Db, userId: string, ids: readonly string[]): Promise<Map<string, TaskHold>> {
   if (ids.length === 0) return new Map();
-  const rows = await db
-    .selectFrom('holds')
-    .select(['reference', 'state', 'nanos', 'settled_nanos'])
-    .where('user_id', '=', userId)
-    .where('reference', 'in', ids.map(holdReference))
-    .execute();
-  return new Map(
-    rows.map(({ reference, state, nanos, settled_nanos }) => [
-      reference.slice(holdReference('').length),
-      {
-        state: state as TaskHold['state'],
-        held: formatNanos(nanos),
-        charged: settled_nanos === null ? null : formatNanos(settled_nanos),
-      },
-    ]),
-  );
+  const { rows } = await sql<Row<'holds'>>`
+    select * from holds where user_id = ${userId} and reference = any(${ids.map(holdReference)})`.execute(db);
+  return new Map(rows.map((hold) => [hold.reference.slice(holdReference('').length), shownHold(hold)]));
 }
+
+export const shownHold = ({ state, nanos, settled_nanos }: HeldAmount): TaskHold => ({
+  state: state as TaskHold['state'],
+  held: formatNanos(nanos),
+  charged: settled_nanos === null ? null : formatNanos(settled_nanos),
+});
+
+type HeldAmount = Pick<Row<'holds'>, 'state' | 'nanos' | 'settled_nanos'>;
 
 /** Null for a task without a hold. Its record is written with the charge. */
 export async function chargeOfTask(db: Db, task: TaskRow): Promise<TaskCharge | null> {
