@@ -58,8 +58,7 @@ type ReplicaFolder = Readonly<Record<'replicaId' | 'ledgerId' | 'journalsDir' | 
 export class Metering {
   readonly accountCosts: AccountCosts;
   readonly #options: MeteringOptions;
-  readonly #journalsDir: string;
-  readonly #ledgerId: string;
+  readonly #folder: ReplicaFolder;
   #dir: string;
   readonly #writer: UsageWriter;
   readonly #journal: Journal;
@@ -89,19 +88,12 @@ export class Metering {
   }
 
   private constructor(options: MeteringOptions, writer: UsageWriter, folder: ReplicaFolder) {
-    const { db, forCalls = db, clock, log, sync = false, segmentBytes, flushMs } = options;
+    const { db, forCalls = db, clock, log, flushMs } = options;
     this.#options = options;
-    this.#journalsDir = folder.journalsDir;
-    this.#ledgerId = folder.ledgerId;
+    this.#folder = folder;
     this.#dir = folder.dir;
     this.#writer = writer;
-    const journal = new Journal({
-      dir: folder.dir,
-      clock,
-      log,
-      sync,
-      ...(segmentBytes !== undefined && { segmentBytes }),
-    });
+    const journal = new Journal({ ...options, dir: folder.dir });
     this.#journal = journal;
     this.#replica = new Replica({
       id: folder.replicaId,
@@ -198,16 +190,7 @@ export class Metering {
 
   /** Recovers the journals and leases of dead processes and returns their replica ids. Also runs at the start and periodically. */
   recover(): Promise<string[]> {
-    const { db, clock, log } = this.#options;
-    return recoverDead({
-      db,
-      writer: this.#writer,
-      journalsDir: this.#journalsDir,
-      selfId: this.#replica.id,
-      ledgerId: this.#ledgerId,
-      clock,
-      log,
-    });
+    return recoverDead({ ...this.#options, ...this.#folder, writer: this.#writer, selfId: this.#replica.id });
   }
 
   /** Call after the last request. Drains the journal and returns the leases; if the database is down, the next start does so. */
@@ -259,7 +242,8 @@ export class Metering {
     this.#options.log.error('replica.fenced', { replica: oldId, now: this.#replica.id });
     crashPoint('replica.fenced');
     this.#leases.onFenced();
-    this.#dir = await createReplicaFolder(this.#journalsDir, this.#replica.id, this.#ledgerId);
+    const { journalsDir, ledgerId } = this.#folder;
+    this.#dir = await createReplicaFolder(journalsDir, this.#replica.id, ledgerId);
     await this.#journal.moveTo(this.#dir);
     crashPoint('replica.renewed');
   }

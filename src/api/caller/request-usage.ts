@@ -17,11 +17,7 @@ export interface RequestUsageServices {
 }
 
 /** The id of a call, and the only key that may know of it. */
-interface OwnCall {
-  readonly id: string;
-  readonly userId: string;
-  readonly keyId: string;
-}
+type OwnCall = Parameters<typeof recordOfRequest>[1];
 
 export async function getRequestUsage(services: RequestUsageServices, call: Call, { key }: Caller): Promise<void> {
   const { id: keyId, userId } = key;

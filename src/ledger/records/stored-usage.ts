@@ -1,7 +1,7 @@
 /** Usage records as their rows hold them, and how those of a request are found. */
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
-import type { Db, Row, Rows } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import { words } from '../../rules/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
@@ -41,12 +41,10 @@ const near = (id: string, seconds: number): RawBuilder<unknown> =>
   sql`to_timestamp(${(requestIdTime(id) ?? 0) / 1_000 + seconds}::float8)`;
 
 /** The record of a request of this key. One part for each index: one condition would read a large user by the index of all times. */
-export async function recordOfRequest(
-  db: Db,
-  { id, userId, keyId }: { readonly id: string; readonly userId: string; readonly keyId: string },
-): Promise<Selectable<Rows['usage_records']> | undefined> {
+export async function recordOfRequest(db: Db, call: Readonly<Record<'id' | 'userId' | 'keyId', string>>) {
+  const { id, userId, keyId } = call;
   const own = sql`request_id = ${id} and user_id = ${userId} and key_id = ${keyId}`;
-  const { rows } = await sql<Selectable<Rows['usage_records']>>`
+  const { rows } = await sql<Row<'usage_records'>>`
     (select * from usage_records
      where ${own} and at between ${near(id, -NEAR_SECONDS.before)} and ${near(id, NEAR_SECONDS.after)} limit 1)
     union all

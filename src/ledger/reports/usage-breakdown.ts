@@ -175,25 +175,13 @@ export const usageColumns = (by: readonly Dimension[], audience: UsageAudience):
   ...Object.keys(MEASURES[audience]),
 ];
 
-/** The values of `usageLine` alone, for exports of many rows. */
-export const usageCells = (
-  row: BreakdownRow,
-  by: readonly Dimension[],
-  audience: UsageAudience,
-): (string | number | null)[] => {
-  const cells: (string | number | null)[] = [];
-  for (const name of by) cells.push(row[name] ?? null);
-  for (const read of READERS[audience]) cells.push(read(row));
-  return cells;
-};
+/** In the order of `usageColumns`. */
+export const usageCells = (row: BreakdownRow, by: readonly Dimension[], audience: UsageAudience) => [
+  ...by.map((name) => row[name] ?? null),
+  ...READERS[audience].map((read) => read(row)),
+];
 
-/** Members are in the order of `usageColumns`. */
-export const usageLine = (
-  row: BreakdownRow,
-  by: readonly Dimension[],
-  audience: UsageAudience,
-): Record<string, string | number | null> =>
-  Object.fromEntries([
-    ...by.map((name) => [name, row[name] ?? null]),
-    ...Object.entries<Measure>(MEASURES[audience]).map(([name, read]) => [name, read(row)]),
-  ]);
+export function usageLine(row: BreakdownRow, by: readonly Dimension[], audience: UsageAudience) {
+  const cells = usageCells(row, by, audience);
+  return Object.fromEntries(usageColumns(by, audience).map((name, n) => [name, cells[n] ?? null]));
+}

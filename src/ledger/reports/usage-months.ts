@@ -25,14 +25,11 @@ export async function sumOldMonths(database: Database): Promise<number> {
     );
     let summed = 0;
     for (const { month } of rows) {
-      const { rows: begun } = await client.query<{ done: boolean }>('select begin_usage_month($1::date) as done', [
-        month,
-      ]);
-      if (!begun[0]?.done) continue;
-      const { rows: ended } = await client.query<{ done: boolean }>('select sum_usage_month($1::date) as done', [
-        month,
-      ]);
-      if (ended[0]?.done) summed += 1;
+      const isDone = async (step: 'begin_usage_month' | 'sum_usage_month'): Promise<boolean> => {
+        const { rows } = await client.query<{ done: boolean }>(`select ${step}($1::date) as done`, [month]);
+        return rows[0]?.done === true;
+      };
+      if ((await isDone('begin_usage_month')) && (await isDone('sum_usage_month'))) summed += 1;
     }
     return summed;
   } finally {

@@ -70,21 +70,14 @@ export async function limitsReport(
   const rows = isLimited ? await readSpent(db, [userId], now) : [];
   const report = (scope: core.Limits | undefined, spent: typeof rows): schemas.LimitsReport => ({
     ...core.showLimits(scope),
-    ...(scope?.spendDay !== undefined && {
-      spent_day: core.formatNanos(spent.reduce((sum, { day }) => sum + day, 0n)),
-    }),
-    ...(scope?.spendMonth !== undefined && {
-      spent_month: core.formatNanos(spent.reduce((sum, { month }) => sum + month, 0n)),
-    }),
+    ...(scope?.spendDay !== undefined && { spent_day: core.formatNanos(sumOf(spent, 'day')) }),
+    ...(scope?.spendMonth !== undefined && { spent_month: core.formatNanos(sumOf(spent, 'month')) }),
   });
-  const keyReport = report(
-    limits,
-    rows.filter((row) => row.spendId === spendId),
-  );
+  const own = rows.filter((row) => row.spendId === spendId);
   const total = limits?.spendTotal !== undefined && {
     spent_total: core.formatNanos(await lifeSpending(db, { id: spendId, userId }, now)),
   };
-  return { ...keyReport, ...total, ...(userLimits && { user: report(userLimits, rows) }) };
+  return { ...report(limits, own), ...total, ...(userLimits && { user: report(userLimits, rows) }) };
 }
 
 export interface WalletQuery {
