@@ -10,38 +10,28 @@ export interface AdminAuthServices {
   readonly guard: SessionGuard;
 }
 
-export class AdminAuth {
-  readonly #services: AdminAuthServices;
-  #reading: Promise<string | undefined> | undefined;
+export type AdminAuth = (call: Call) => Promise<Actor>;
 
-  constructor(services: AdminAuthServices) {
-    this.#services = services;
-  }
-
-  /** The actor of the call. A request with an `authorization` header is judged by that alone. */
-  async authorize(call: Call): Promise<Actor> {
-    const { guard, attempts } = this.#services;
+/** Finds the actor of a call. A request with an `authorization` header is judged by that alone. */
+export function adminAuth({ token, attempts, guard }: AdminAuthServices): AdminAuth {
+  let reading: Promise<string | undefined> | undefined;
+  /** Attempts at the same time share one query, so that guessing cannot occupy the database. */
+  const read = (): Promise<string | undefined> => {
+    reading ??= token().finally(() => {
+      reading = undefined;
+    });
+    return reading;
+  };
+  return async (call) => {
     const header = call.header('authorization');
     if (header === undefined && guard.hasCookie(call))
       return personActor(call, await guard.authorize(call, 'operator'));
     const [, given] = /^bearer +(\S+) *$/i.exec(header ?? '') ?? [];
-    const token = given === undefined ? undefined : await this.#read();
-    if (given !== undefined && token !== undefined && isSameSecret(given, token))
+    const expected = given === undefined ? undefined : await read();
+    if (given !== undefined && expected !== undefined && isSameSecret(given, expected))
       return { actor: 'token', requestId: call.id, address: call.address };
-    return attempts.reject(
-      call.address,
-      fail(
-        'invalid_admin_token',
-        'Send the admin token as "Authorization: Bearer <token>"; API keys are not accepted here.',
-      ),
-    );
-  }
-
-  /** Attempts at the same time share one query, so that guessing cannot occupy the database. */
-  #read(): Promise<string | undefined> {
-    this.#reading ??= this.#services.token().finally(() => {
-      this.#reading = undefined;
-    });
-    return this.#reading;
-  }
+    return attempts.reject(call.address, fail('invalid_admin_token', REJECTED));
+  };
 }
+
+const REJECTED = 'Send the admin token as "Authorization: Bearer <token>"; API keys are not accepted here.';

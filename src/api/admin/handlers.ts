@@ -71,7 +71,7 @@ const authenticated =
   async (call) => {
     // Responses hold balances and new keys, which caches on the way must not store.
     call.addHeaders({ 'cache-control': 'no-store' });
-    const by = await options.auth.authorize(call);
+    const by = await options.auth(call);
     return withReportErrors(handler.run(call, { by }, options));
   };
 

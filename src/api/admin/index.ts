@@ -1,4 +1,4 @@
-export { AdminAuth } from './auth.ts';
+export { adminAuth } from './auth.ts';
 export { StatementParams, sendStatement } from './credits.ts';
 export { sendExport } from './export.ts';
 export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from './handler.ts';

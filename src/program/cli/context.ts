@@ -8,29 +8,24 @@ import { endAtOnce, StopRequests } from './stop-requests.ts';
 export const BY_CLI: Actor = { actor: 'cli' };
 
 /** Closes the context when the task ends or fails. */
-export async function withContext<T>(task: (context: AppContext) => Promise<T>): Promise<T> {
-  const context = await openCommandContext(loadConfig(process.env));
+export const withContext = <T>(task: (context: AppContext) => Promise<T>): Promise<T> =>
+  closing(openCommandContext, task);
+
+/** As `withContext`, with the database as it is: neither migrated nor checked for secrets. */
+export const withStore = <T>(task: (store: Store) => Promise<T>): Promise<T> => closing(openCommandStore, task);
+
+async function closing<S extends Store, T>(open: (config: Config) => Promise<S>, task: (opened: S) => Promise<T>) {
+  const opened = await open(loadConfig(process.env));
   try {
-    return await task(context);
+    return await task(opened);
   } finally {
-    await context.close();
+    await opened.close();
   }
 }
 
 /** Opens the context of a command that a signal may interrupt; an embedded database that it started is stopped then too. */
 export const openCommandContext = (config: Config): Promise<AppContext> =>
   interruptible(() => openContext(config, { log: silentLog }));
-
-/** As `withContext`, with the database as it is: neither migrated nor checked for secrets. */
-export async function withStore<T>(task: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openCommandStore(loadConfig(process.env));
-  try {
-    return await task(store);
-  } finally {
-    await store.close();
-  }
-}
-
 export const openCommandStore = (config: Config): Promise<Store> => interruptible(() => openStore(config));
 
 async function interruptible<T extends Store>(open: () => Promise<T>): Promise<T> {

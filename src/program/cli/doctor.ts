@@ -1,5 +1,4 @@
 /** `dragoman doctor`: checks everything that a server needs, and prints the next step for each problem. */
-import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
@@ -24,7 +23,6 @@ import * as installation from './installation-checks.ts';
 import { print } from './output.ts';
 
 const LABELS = { good: 'ok  ', bad: 'BAD ', note: 'note' } as const;
-const MIN_FREE_BYTES = 2 ** 30;
 const MIN_POSTGRES = 15;
 const REDIS_MS = 3_000;
 /** Certificates are usually renewed a month before they expire. */
@@ -72,12 +70,8 @@ const checkNode = (): Finding => good('Node', `${process.version}, at ${process.
 async function checkDisk(config: Config): Promise<Finding> {
   try {
     await prepareDataDir(config.DATA_DIR);
-    const { bavail, bsize } = await statfs(config.DATA_DIR);
-    const free = bavail * bsize;
-    const text = `${(free / 2 ** 30).toFixed(1)} GiB free at ${config.DATA_DIR}`;
-    return free < MIN_FREE_BYTES
-      ? bad('Disk', `${text}; free some space. Once it is full, charges cannot be written and calls get 503`)
-      : good('Disk', text);
+    const advice = 'free some space. Once it is full, charges cannot be written and calls get 503';
+    return await installation.checkFree('Disk', config.DATA_DIR, advice);
   } catch (error) {
     return bad('Disk', firstLineOf(error));
   }

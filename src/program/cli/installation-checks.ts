@@ -7,7 +7,7 @@ import type { Config } from '../../platform/config.ts';
 import type { Db, MigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
 import { consoleFolder } from '../server/index.ts';
-import { bad, type Finding, good, note } from './finding.ts';
+import { bad, type Finding, good, judged, note } from './finding.ts';
 
 const MIN_FREE_BYTES = 2 ** 30;
 
@@ -69,16 +69,18 @@ export async function checkConsole(config: Config): Promise<Finding> {
     : note('Console', `not built in ${folder}; run "npm run console", or set CONSOLE_DIR`);
 }
 
+export async function checkFree(about: string, folder: string, advice: string): Promise<Finding> {
+  const { bavail, bsize } = await statfs(folder);
+  const text = `${((bavail * bsize) / 2 ** 30).toFixed(1)} GiB free at ${folder}`;
+  return judged(about, bavail * bsize < MIN_FREE_BYTES, text, `; ${advice}`);
+}
+
 /** The folder of mirrored results, on which servers fail softly: they read from the provider instead. */
 export async function checkMirror({ RESULT_MIRROR_DIR: folder }: Config): Promise<Finding[]> {
   if (folder === undefined) return [];
   try {
     await access(folder, constants.W_OK);
-    const { bavail, bsize } = await statfs(folder);
-    const text = `${((bavail * bsize) / 2 ** 30).toFixed(1)} GiB free at ${folder}`;
-    return bavail * bsize < MIN_FREE_BYTES
-      ? [bad('Mirror', `${text}; free some space or lower RESULT_MIRROR_MAX_BYTES`)]
-      : [good('Mirror', text)];
+    return [await checkFree('Mirror', folder, 'free some space or lower RESULT_MIRROR_MAX_BYTES')];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return [bad('Mirror', `${reason}; mount or create RESULT_MIRROR_DIR`)];

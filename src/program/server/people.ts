@@ -1,7 +1,7 @@
 /** The APIs for people: the operator's under /admin/v1 and the one of the console, with database connections of their own. */
 import { FailedAttempts, readAdminToken } from '../../access/keys/index.ts';
 import * as people from '../../access/people/index.ts';
-import { AdminAuth, createAdminHandlers } from '../../api/admin/index.ts';
+import { adminAuth, createAdminHandlers } from '../../api/admin/index.ts';
 import { ConsoleFiles, createConsoleHandlers } from '../../api/console/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
@@ -54,7 +54,7 @@ function adminHandlers(context: AppContext, parts: PeopleParts, db: Db): Record<
   const { gateway, health, guard, failuresPerMinute } = parts;
   return createAdminHandlers({
     ...parts,
-    auth: new AdminAuth({
+    auth: adminAuth({
       token: async () => config.ADMIN_TOKEN ?? readAdminToken(db, sealer),
       attempts: new FailedAttempts(clock, failuresPerMinute, 'admin token'),
       guard,
