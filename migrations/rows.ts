@@ -437,6 +437,7 @@ export interface KeptObjectsRow {
   state: string | null;
   created_at: Timestamp | null;
   expires_at: Timestamp | null;
+  is_complete: boolean | null;
 }
 
 export interface KeysRow {

@@ -92,7 +92,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['native', 'converted'],
     ['background', 'probe', 'read-request'],
     ['batches', 'choose-group', 'serve-call'],
-    ['websocket'],
+    ['websocket', 'kept-objects'],
     ['explain'],
     ['gateway'],
     ['index'],

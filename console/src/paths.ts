@@ -26,6 +26,7 @@ export const paths = {
   keys: '/keys',
   key: (id: string) => `/keys/${segment(id)}`,
   assets: '/assets',
+  objects: '/objects',
   ledger: '/ledger',
   review: '/review',
   audit: '/audit',
@@ -42,6 +43,7 @@ export const paths = {
   myTasks: '/my/tasks',
   myTask: (id: string) => `/my/tasks/${segment(id)}`,
   myAssets: '/my/assets',
+  myObjects: '/my/objects',
   myWarnings: '/my/warnings',
   playground: '/my/playground',
 } as const;
@@ -79,7 +81,12 @@ export const OPERATOR_NAV: readonly NavSection[] = [
   },
   {
     title: t('Customers'),
-    entries: [entry('Users', paths.users), entry('Keys', paths.keys), entry('Assets', paths.assets)],
+    entries: [
+      entry('Users', paths.users),
+      entry('Keys', paths.keys),
+      entry('Assets', paths.assets),
+      entry('Files', paths.objects),
+    ],
   },
   { title: t('Money'), entries: [entry('Ledger', paths.ledger), entry('Review', paths.review)] },
   {
@@ -104,6 +111,7 @@ export const USER_NAV: readonly NavSection[] = [
       entry('Requests', paths.myRequests),
       entry('Tasks', paths.myTasks),
       entry('Assets', paths.myAssets),
+      entry('Files', paths.myObjects),
       entry('Warnings', paths.myWarnings),
       entry('Playground', paths.playground),
     ],

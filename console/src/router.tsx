@@ -28,6 +28,7 @@ const operator = {
   '/keys': lazyRouteComponent(() => import('./operator/keys.tsx'), 'Keys'),
   '/keys/$key': lazyRouteComponent(() => import('./operator/keys.tsx'), 'KeyPage'),
   '/assets': lazyRouteComponent(() => import('./operator/assets.tsx'), 'Assets'),
+  '/objects': lazyRouteComponent(() => import('./operator/objects.tsx'), 'Objects'),
   '/ledger': lazyRouteComponent(() => import('./operator/ledger.tsx'), 'Ledger'),
   '/review': lazyRouteComponent(() => import('./operator/review.tsx'), 'ReviewPage'),
   '/warnings': lazyRouteComponent(() => import('./operator/warnings.tsx'), 'Warnings'),
@@ -47,6 +48,7 @@ const user = {
   '/my/tasks': lazyRouteComponent(() => import('./user/tasks.tsx'), 'MyTasks'),
   '/my/tasks/$task': lazyRouteComponent(() => import('./user/tasks.tsx'), 'MyTaskPage'),
   '/my/assets': lazyRouteComponent(() => import('./user/assets.tsx'), 'MyAssets'),
+  '/my/objects': lazyRouteComponent(() => import('./user/objects.tsx'), 'MyObjects'),
   '/my/warnings': lazyRouteComponent(() => import('./user/warnings.tsx'), 'MyWarnings'),
   '/my/playground': lazyRouteComponent(() => import('./user/playground.tsx'), 'Playground'),
 } as const;

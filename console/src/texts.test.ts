@@ -45,6 +45,10 @@ const KEPT = new Set([
   'p50',
   'p95',
   'p99',
+  'KiB',
+  'MiB',
+  'GiB',
+  'TiB',
 ]);
 /** Names of components, and of the four APIs. */
 const CODE_ONLY = new Set(['router.tsx', 'user/play/dialects.ts', 'parts/request-code.ts']);

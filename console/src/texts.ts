@@ -50,6 +50,11 @@ const englishPages = {
   keys: { title: 'Keys', things: 'keys', empty: 'Create a key for each group that a user may use.' },
   key: { title: 'Key', things: 'this key', empty: '' },
   assets: { title: 'Assets', things: 'assets', empty: 'Assets are created through the API.' },
+  objects: {
+    title: 'Files and objects',
+    things: 'objects',
+    empty: 'Files, batches and conversations are created through the API.',
+  },
   authorizations: {
     title: 'Authorizations',
     things: 'authorizations',
@@ -442,6 +447,17 @@ const englishTexts = {
     held: 'held',
     done: (percent: number) => `${percent}% done`,
     inReview: 'in review',
+  },
+  objects: {
+    remove: {
+      file: 'Requests and batches that name the file fail from then on.',
+      batch:
+        'A running batch ends: requests on their way are still charged, and results so far are lost. Files that were uploaded for it stay.',
+      conversation: 'Its items go with it.',
+    },
+    removed: 'It is deleted.',
+    room: (files: string, size: string, mostFiles: string, mostSize: string) =>
+      `${files} of ${mostFiles} files, ${size} of ${mostSize}.`,
   },
   assetTabs: { assets: 'Assets', groups: 'Groups', authorizations: 'Authorizations' },
   help: {

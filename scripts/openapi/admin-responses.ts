@@ -64,6 +64,8 @@ export const ADMIN_SUCCESSES: Readonly<Record<AdminOperation, Successes>> = {
   'admin.task': ok('The task', schemas.OperatorTask),
   'admin.assets': ok('A page of assets, newest first', schemas.pageOf(schemas.OperatorAsset)),
   'admin.authorizations': ok('A page of sessions, newest first', schemas.pageOf(schemas.OperatorAuthorization)),
+  'admin.objects': ok('A page of objects, newest first', schemas.pageOf(schemas.OperatorObject)),
+  'admin.deleteObject': ok('It is deleted', schemas.DeletedObject),
   'admin.alarms': ok('Every alarm; those with a count above zero need an operator', schemas.pageOf(schemas.ShownAlarm)),
   'admin.audit': ok('A page of lines, newest first', schemas.pageOf(schemas.ShownAuditLine)),
   'admin.callbacks': ok('A page of callbacks, newest first', schemas.pageOf(schemas.ShownCallback)),

@@ -56,6 +56,8 @@ export const CONSOLE_SUCCESSES = {
   'console.task': ok('The task', schemas.OwnTask),
   'console.assets': ok('A page of assets, newest first', schemas.pageOf(schemas.CallerAsset)),
   'console.assetGroups': ok('A page of groups, newest first', schemas.pageOf(schemas.AssetGroup)),
+  'console.objects': ok('A page of objects, newest first', schemas.OwnObjects),
+  'console.deleteObject': ok('It is deleted', schemas.DeletedObject),
   'console.warnings': ok('Every warning', schemas.pageOf(schemas.ShownWarning)),
   'console.createWarning': created('The warning', schemas.ShownWarning),
   'console.changeWarning': ok('The warning', schemas.ShownWarning),

@@ -17,11 +17,13 @@ export {
   fileNotFound,
   fileTooLarge,
   type NewFile,
+  readFileRoom,
   type StoredFile,
 } from './files/file-store.ts';
 export type { OwnPage } from './files/own-rows.ts';
 export { uploadedAs } from './files/upload.ts';
 export { createGateway, type Gateway } from './gateway.ts';
+export { type KeptObjectRow, removeObject } from './kept-objects.ts';
 export { serves } from './key-groups.ts';
 export type { ListedModel } from './models/listing.ts';
 export { groupsText } from './models/resolve.ts';

@@ -13,6 +13,7 @@ export * from './key.ts';
 export { type LimitsReport, mergeLimits, type ShownLimits, withoutLimits } from './limits.ts';
 export * from './model.ts';
 export { isVideoCapability, type ModelCapabilities } from './model-capabilities.ts';
+export * from './object.ts';
 export * from './operation.ts';
 export * from './page.ts';
 export * from './person.ts';

@@ -216,6 +216,11 @@ const userJobs = (): readonly Job[] => [
     [link('Warnings'), button('Add warning'), fill('Below (US dollars)', '5'), button('Add warning')],
     'text=The warning is saved.',
   ],
+  [
+    'delete a file',
+    [link('Files'), ['in', 'tr:has-text("Product sheet") button.danger'], button('Delete object')],
+    'text=It is deleted.',
+  ],
   ['export the own data', [['in', 'a:text-is("Export my data")']], 'h1'],
 ];
 

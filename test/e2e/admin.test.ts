@@ -695,6 +695,12 @@ const WRITES: Record<
     return [`/submissions/${await unknownTask('task_assigned')}/assign`, { upstream_task: id, reason: 'r' }];
   },
   'admin.dismissTask': async () => [`/submissions/${await unknownTask('task_dismissed')}/dismiss`, { reason: 'r' }],
+  'admin.deleteObject': async () => {
+    await sql`insert into conversations (user_id, id, expires_at) values ('ana', 'conv_audited', now() + interval '1 day')`.execute(
+      db(),
+    );
+    return ['/users/ana/objects/conv_audited', undefined];
+  },
   'admin.redeliverCallback': async () => [`/callbacks/${await deadCallback('evt_dead')}/redeliver`, {}],
   'admin.testCallback': async () => {
     // The stored secret is invalid, so nothing is sent. The attempt is audited anyway.

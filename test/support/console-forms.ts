@@ -228,6 +228,20 @@ export function consoleForms(scene: Scene, own: string): readonly ConsoleForm[] 
       operation: 'DELETE /admin/v1/characters/*',
     },
     {
+      action: 'Delete object',
+      path: '/objects',
+      within: 'tbody tr:has-text("Product sheet")',
+      open: ['Delete'],
+      operation: 'DELETE /admin/v1/users/*/objects/*',
+    },
+    mine({
+      action: 'Delete object',
+      path: '/my/objects',
+      within: 'tbody tr:has-text("questions.jsonl")',
+      open: ['Delete'],
+      operation: 'DELETE /console/v1/objects/*',
+    }),
+    {
       action: 'Redeliver callback',
       path: `/callbacks/${scene.callback}`,
       open: ['Redeliver'],

@@ -23,9 +23,20 @@ const OPERATOR_LISTS = [
     'characters',
     'users',
   ],
-  ...['keys', 'assets', 'ledger', 'review', 'warnings', 'audit', 'people', 'settings'],
+  ...['keys', 'assets', 'objects', 'ledger', 'review', 'warnings', 'audit', 'people', 'settings'],
 ];
-const USER_LISTS = ['keys', 'models', 'usage', 'statement', 'requests', 'tasks', 'assets', 'warnings', 'playground'];
+const USER_LISTS = [
+  'keys',
+  'models',
+  'usage',
+  'statement',
+  'requests',
+  'tasks',
+  'assets',
+  'objects',
+  'warnings',
+  'playground',
+];
 
 /** `user` is whose keys, calls and tasks the reader of the user's pages has. */
 export function consolePages(scene: Scene, ownKey: string): ConsolePage[] {

@@ -2,6 +2,7 @@
  * What the pages of the console show: accounts in several states, calls of every outcome, video tasks with callbacks, assets, characters,
  * and decisions that wait. Built over the API, like real traffic.
  */
+import OpenAI, { toFile } from 'openai';
 import type { Sim } from '../../sim/index.ts';
 import { demoSetup } from '../../src/catalog/setup/index.ts';
 import { newRecordId } from '../../src/ledger/index.ts';
@@ -124,6 +125,7 @@ export async function playScene(sources: SceneSources): Promise<Scene> {
   await post(keys.responses, '/v1/images/generations', image);
   const tasks = await makeTasks(sources);
   await makeAssets(sources);
+  await makeObjects(sources);
   const key = await makeAdminObjects(admin, text);
   await makeDecision(db, text);
   await until('the calls in the request log', async () => {
@@ -234,6 +236,21 @@ async function makeAssets({ url, keys, text }: SceneSources): Promise<void> {
       asset_type: 'Image',
       group_id: group.id,
     });
+}
+
+/** Files, a batch that has ended and a conversation. */
+async function makeObjects({ url, keys, text }: SceneSources): Promise<void> {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: keys.responses, maxRetries: 0 });
+  const upload = async (name: string, content: Buffer, purpose: 'user_data' | 'batch') =>
+    client.files.create({ file: await toFile(content, text(name)), purpose });
+  await upload('Product sheet.pdf', Buffer.alloc(1_500_000), 'user_data');
+  const body = { model: 'demo-responses', input: 'Hello' };
+  const line = JSON.stringify({ custom_id: 'a', method: 'POST', url: '/v1/responses', body });
+  const { id } = await upload('questions.jsonl', Buffer.from(line), 'batch');
+  const endpoint = '/v1/responses';
+  const batch = await client.batches.create({ input_file_id: id, endpoint, completion_window: '24h' });
+  await client.conversations.create({ items: [{ type: 'message', role: 'user', content: text('Hello') }] });
+  await until('the end of the batch', async () => (await client.batches.retrieve(batch.id)).status === 'completed');
 }
 
 /** Returns the id of a key with limits. */

@@ -3,11 +3,13 @@ import type {
   AssetGroup,
   CallerAsset,
   Hit,
+  KeptObject,
   KeyWithValue,
   Me,
   OwnAuthorization,
   OwnKey,
   OwnModel,
+  OwnObjects,
   OwnRequest,
   OwnTask,
   Page,
@@ -63,6 +65,9 @@ export const mine = {
   assets: listOf<CallerAsset>('/assets'),
   assetGroups: listOf<AssetGroup>('/asset-groups'),
   authorizations: listOf<OwnAuthorization>('/authorizations'),
+  objects: listOf<KeptObject>('/objects'),
+  fileRoom: () => get<OwnObjects>(at('/objects'), { limit: 1 }),
+  deleteObject: (id: string) => send<unknown>('DELETE', at('/objects/{}', id)),
   warnings: warningsAt(at, listOf),
 };
 

@@ -7,6 +7,14 @@ const COMPACT = new Intl.NumberFormat(locale, { notation: 'compact', maximumFrac
 export const countText = (count: number): string => COUNT.format(count);
 export const compactText = (count: number): string => COMPACT.format(count);
 
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+export function bytesText(bytes: number): string {
+  let [size, unit] = [bytes, 0];
+  for (; size >= 1024 && unit < UNITS.length - 1; unit += 1) size /= 1024;
+  return `${countText(Number(size.toFixed(size < 10 && unit > 0 ? 1 : 0)))} ${UNITS[unit]}`;
+}
+
 /** A share above zero never shows as 0%. */
 export function shareText(part: number, whole: number): string {
   if (whole === 0) return '–';

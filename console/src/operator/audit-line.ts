@@ -45,6 +45,7 @@ const PAGES: Readonly<Record<string, (id: string) => string>> = {
   callback: paths.callback,
   group: () => paths.groups,
   character: () => paths.characters,
+  object: () => paths.objects,
   person: () => paths.people,
   record: () => paths.review,
   prices: () => paths.models,

@@ -32,6 +32,7 @@ export const actions: Readonly<Record<string, string>> = {
   'character.unpublished': '角色已取消发布',
   'character.preview_changed': '角色预览已更改',
   'character.deleted': '角色已删除',
+  'object.deleted': '对象已删除',
   'config.applied': '配置已应用',
   'group.changed': '分组已更改',
   'model.changed': '模型已更改',

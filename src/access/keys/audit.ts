@@ -15,7 +15,7 @@ export interface Actor {
 
 export type AuditAction =
   | Words<'credit.booked capture.viewed config.applied group.changed model.changed price.changed prices.imported'>
-  | Words<'replica.removed token.rotated'>
+  | Words<'replica.removed token.rotated object.deleted'>
   | `account.${Words<'parked changed drained resumed tested'>}`
   | `callback.${Words<'redelivered tested'>}`
   | `character.${Words<'created changed published unpublished preview_changed deleted'>}`

@@ -12,6 +12,7 @@ import { CONFIG_OPERATIONS, INSTALLATION_OPERATIONS } from './config.ts';
 import { BALANCES_OPERATIONS, CREDITS_OPERATIONS, STATEMENT_OPERATIONS } from './credits.ts';
 import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
 import { KEYS_OPERATIONS } from './keys.ts';
+import { OBJECTS_OPERATIONS } from './objects.ts';
 import { PEOPLE_OPERATIONS } from './people.ts';
 import { PRICE_IMPORT_OPERATIONS } from './price-import.ts';
 import { EXPLAIN_OPERATIONS, QUOTE_OPERATIONS } from './quote.ts';
@@ -38,6 +39,7 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   ...TASKS_OPERATIONS,
   ...ASSETS_OPERATIONS,
   ...AUTHORIZATIONS_OPERATIONS,
+  ...OBJECTS_OPERATIONS,
   ...CALLBACKS_OPERATIONS,
   ...CATALOG_OPERATIONS,
   ...ACCOUNTS_OPERATIONS,

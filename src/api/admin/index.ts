@@ -5,6 +5,7 @@ export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, rotateKey, sendKeys } from './keys.ts';
 export { sendRows } from './list.ts';
+export { deleteObject, objectFilters, ownObjects } from './objects.ts';
 export { CURSOR_EXPECTED, pageParams, rowKey, sendPage, sortedParams, wholeList } from './pagination.ts';
 export { listOf, param, params, period, readQuery } from './query-params.ts';
 export { keyToExplain } from './quote.ts';

@@ -9,6 +9,7 @@ import { OWN_KEYS } from './keys.ts';
 import { LINK_SCHEMAS, readLinkHandler, useLinkHandler } from './links.ts';
 import { ME_OPERATIONS, OWN_USAGE } from './me.ts';
 import { MODELS_OPERATIONS } from './models.ts';
+import { OWN_OBJECTS } from './objects.ts';
 import { finishOidc, startOidc } from './oidc.ts';
 import { ownerOf } from './owner.ts';
 import { OWN_REQUESTS } from './requests.ts';
@@ -47,6 +48,7 @@ const HANDLERS: { readonly [O in rules.ConsoleOperation]: HandlerOf[AccessOf<O>]
   ...OWN_USAGE,
   ...OWN_REQUESTS,
   ...VIDEOS_OPERATIONS,
+  ...OWN_OBJECTS,
   ...WARNINGS,
 };
 

@@ -87,17 +87,25 @@ export class BatchStore {
     return this.find(id, userId, isMessages);
   }
 
-  /** With its requests and results. */
   async remove(id: string, userId: string): Promise<void> {
     const batch = await this.find(id, userId, true);
     if (batch.state === 'running')
       throw fail('invalid_request', 'The batch is still running; cancel it, then delete it.');
-    const files = [batch.input_file, batch.output_file ?? ''];
-    await this.#services.db.transaction().execute(async (tx) => {
-      await tx.deleteFrom('files').where('user_id', '=', userId).where('id', 'in', files).execute();
-      await tx.deleteFrom('batches').where('user_id', '=', userId).where('id', '=', id).execute();
-    });
+    await this.#services.db.transaction().execute((tx) => deleteBatchRow(tx, userId, id));
   }
+}
+
+/** With its requests, and with the files that only a messages-dialect batch names. */
+export async function deleteBatchRow(tx: Tx, userId: string, id: string): Promise<void> {
+  const batch = await tx
+    .deleteFrom('batches')
+    .where('user_id', '=', userId)
+    .where('id', '=', id)
+    .returning(['operation', 'input_file', 'output_file'])
+    .executeTakeFirst();
+  if (batch?.operation !== MESSAGES) return;
+  const files = [batch.input_file, batch.output_file ?? ''];
+  await tx.deleteFrom('files').where('user_id', '=', userId).where('id', 'in', files).execute();
 }
 
 /** One batch of rows per run. Returns how many were deleted. */
