@@ -37,7 +37,6 @@ export interface PlannedRequest {
   /** It carries a summary of this gateway, which only a conversion can read. */
   readonly holdsOwnSummary?: boolean;
   readonly objectsOf?: ((model: Model) => NamedObjects | undefined) | undefined;
-  readonly named?: readonly NamedModel[] | undefined;
 }
 
 /**
@@ -98,24 +97,23 @@ function planGroup(request: PlannedRequest, caller: Caller, catalog: Catalog, mo
     if ('because' in place) {
       refused.push({ group, way: channel, ...place });
       if (ways.length === 0) refusal ??= place.error;
-    } else ways.push({ ...channel, ...place, caller, model, ...othersOf(request, channel, caller, catalog) });
+    } else ways.push({ ...channel, ...place, caller, model });
   }
   return { ways, leftOut: refused.length > 0 ? [...leftOut, ...refused] : leftOut, refusal };
 }
 
-/** Of fallback lines, `placeAgain` resolves them: one that lacks a model is passed over. */
-const othersOf = ({ named = [] }: References, { isNative }: Channel, caller: Caller, catalog: Catalog) =>
-  isNative && !caller.fallback && named.length > 0 ? { others: resolveOthers(named, caller, catalog) } : undefined;
-
-/** A request that was read for conversions may turn out to name objects and models when it is read for a native way. */
-export function placeAgain<W extends Way>(request: References, way: W, catalog: Catalog): W {
+/** A native way with what the request names: models, and objects where it was read for conversions before. A line that lacks one is passed over. */
+export function placeAgain<W extends Way>(request: NamingRequest, way: W, catalog: Catalog): W {
   const { group, fallback } = way.caller;
+  const { named = [] } = request;
+  if (!fallback && named.length === 0) return way;
   const place = placeOf(request, way, way.model, { accounts: catalog.accounts(group.id), isOwn: !fallback });
   if ('because' in place) throw place.error;
-  return { ...way, ...place, others: resolveOthers(request.named ?? [], way.caller, catalog) };
+  return { ...way, ...place, others: resolveOthers(named, way.caller, catalog) };
 }
 
-type References = Pick<PlannedRequest, 'held' | 'objectsOf' | 'named'>;
+type NamingRequest = References & { readonly named?: readonly NamedModel[] };
+type References = Pick<PlannedRequest, 'held' | 'objectsOf'>;
 type Place =
   | Pick<Way, 'accounts' | 'boundTo'>
   | { readonly because: 'elsewhere' | 'request'; readonly error: ApiError };

@@ -49,7 +49,6 @@ export function readRequest(services: ReadServices, source: CallSource, known?: 
       held: read.held,
       holdsOwnSummary: channels.length > 1 && from === 'responses' && parts.holdsOwnSummary,
       objectsOf: read.objectsOf,
-      named: read.named,
     }),
   );
 }

@@ -24,9 +24,7 @@ export async function serveCall(services: ServeServices, source: CallSource, kno
   return tryWays(services, call, planned, async (way, tries) => {
     if (way.isNative) {
       const native = await parts.native();
-      // A request that was read for a conversion has its objects found only now.
-      const placed = way.caller.fallback ? placeAgain(native, way, catalog) : way;
-      return forward(services, call, { operation, way: placed, request: native, tries });
+      return forward(services, call, { operation, way: placeAgain(native, way, catalog), request: native, tries });
     }
     const { model } = way;
     if (!model) throw new TypeError(`${operation} has no model to convert for`);

@@ -97,17 +97,6 @@ const factsFor = ({ maxOutput, otherOutput = 0, ...facts }: CallFacts, model: Mo
   maxOutput: maxOutput && Math.max(maxOutput, otherOutput),
 });
 
-/** An operator may prefer a clear refusal to a large reservation. */
-function rejectUnknown({ unknownMembers }: Caller['group'], { unknown, dropped }: CallFacts): void {
-  const path = unknown ?? dropped;
-  if (path === undefined || unknownMembers !== 'reject') return;
-  throw core.failAt(
-    'unsupported_parameter',
-    path,
-    'this gateway does not know it, and cannot tell what it costs; leave it out.',
-  );
-}
-
 /** As `Billing.quote`, at any time and without its memory of parsed rates. */
 export function quoteCall(
   { key, group }: Caller,
@@ -115,7 +104,12 @@ export function quoteCall(
   now: number,
   ratesOf: (price: PriceRow) => ledger.Rates = ({ rates }) => ledger.parseRates(rates),
 ): Quote {
-  rejectUnknown(group, facts);
+  const unknown = facts.unknown ?? facts.dropped;
+  // An operator may prefer a clear refusal to a large reservation.
+  if (unknown !== undefined && group.unknownMembers === 'reject') {
+    const why = 'this gateway does not know it, and cannot tell what it costs; leave it out.';
+    throw core.failAt('unsupported_parameter', unknown, why);
+  }
   const priceOf = (model: Model, param: string): models.Priced => {
     const price = priceAt(model.line, now);
     // No price, or only an announced one. Serving it would give it away.

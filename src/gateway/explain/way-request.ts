@@ -41,7 +41,7 @@ export async function requestFor(services: WayServices, asked: Asked): Promise<W
 
 async function readNative({ catalog }: WayServices, { call, read, way: planned }: Asked, model: Model) {
   const request = await read.parts.native();
-  const way = planned.caller.fallback ? placeAgain(request, planned, catalog()) : planned;
+  const way = placeAgain(request, planned, catalog());
   const { bounds, tiers } = request;
   const [account] = way.accounts;
   const rest = account && (await request.withoutOpaque?.());

@@ -140,7 +140,7 @@ export class RelayedTurns implements TurnRunner {
   pass(event: JsonFrame, text: string): void {
     const id = idIn(event.type === 'response.inject' ? event.response_id : event.previous_response_id);
     if (!this.#session) return this.#httpTurns.pass(event);
-    if (id !== undefined && this.#session.hasResponse(id)) return this.#session.pass(id, text);
+    if (id !== undefined && this.#session.responseOf(id)) return this.#session.pass(id, text);
     const failed = passFailed(event, 'response_not_found', 'The response is not known on this connection.');
     this.#client.send(frameText(failed, idIn(event.stream_id)));
   }
@@ -154,8 +154,8 @@ export class RelayedTurns implements TurnRunner {
   /** The account that holds the response, or that our own store does. Unknown responses and those of others are both not found. */
   async #previous(responseId: string): Promise<PreviousResponse | 'held here'> {
     const session = this.#session;
-    if (session?.hasResponse(responseId))
-      return { accountId: session.account.id, tokens: session.tokensOf(responseId) };
+    const own = session?.responseOf(responseId);
+    if (session && own) return { accountId: session.account.id, tokens: own.tokens };
     const found = await this.#services.store.find(responseId, this.#caller.key.userId);
     if (found?.isHere) return 'held here';
     if (found?.accountId === undefined) throw previousNotFound(responseId);

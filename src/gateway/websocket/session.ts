@@ -43,7 +43,9 @@ export class ResponsesSession {
     this.#socket = socket;
     this.#services = services;
     this.#idleSince = services.clock.elapsed();
-    const cancelExpiry = services.clock.after(WEBSOCKET.lifetimeMs, () => this.#expire());
+    const times = { withinMs: WEBSOCKET.drainMs, lingerMs: 0 };
+    const expire = (): void => this.drain(CLOSE.normal, 'the connection is 60 minutes old', times);
+    const cancelExpiry = services.clock.after(WEBSOCKET.lifetimeMs, expire);
     socket.onMessage((text) => this.#onMessage(text));
     socket.onClose(() => {
       cancelExpiry();
@@ -62,10 +64,6 @@ export class ResponsesSession {
     if (isIdle && lingerLeft <= 0) return close();
     clock.after(withinMs, close);
     if (isIdle) clock.after(lingerLeft, () => this.#running.size === 0 && close());
-  }
-
-  #expire(): void {
-    this.drain(CLOSE.normal, 'the connection is 60 minutes old', { withinMs: WEBSOCKET.drainMs, lingerMs: 0 });
   }
 
   #onClosed(): void {
@@ -218,7 +216,7 @@ export class ResponsesSession {
       },
     });
     this.#running.set(lane, response);
-    void this.#services.runTurn({ ...queued, response: response });
+    void this.#services.runTurn({ ...queued, response });
   }
 
   /** Queued turns are rejected too; otherwise the client would wait for them until the connection closes. */

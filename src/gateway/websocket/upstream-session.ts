@@ -76,12 +76,9 @@ export class UpstreamSession {
     return promise;
   }
 
-  hasResponse(responseId: string | undefined): boolean {
-    return responseId !== undefined && this.#responses.get(responseId) !== undefined;
-  }
-
-  tokensOf(responseId: string): number | undefined {
-    return this.#responses.get(responseId)?.tokens;
+  /** Undefined when it is not one of this connection. */
+  responseOf(id: string) {
+    return this.#responses.get(id);
   }
 
   run(task: RelayedTurnTask): Promise<void> {
