@@ -16,7 +16,6 @@ export async function copyEvents(call: Call, streams: ClientStreams, events: Eve
       isBlocked = false;
       wake();
     },
-    onStalled: () => call.response.destroy(),
   });
   call.onClose(() => {
     isClosed = true;

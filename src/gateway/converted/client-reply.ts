@@ -45,11 +45,8 @@ export class ClientReply {
     const { call, services } = this.#context;
     this.#omittedTools = encoded.encoded.omittedTools;
     call.response.writeHead(200, { ...conversionHeaders(this.#context, encoded), ...STREAM_HEADERS });
-    this.#stream = services.clientStreams.open(call, {
-      heartbeat: () => this.#open().heartbeat(),
-      onDrain: this.#onDrain,
-      onStalled: () => call.response.destroy(),
-    });
+    const heartbeat = (): string => this.#open().heartbeat();
+    this.#stream = services.clientStreams.open(call, { heartbeat, onDrain: this.#onDrain });
     call.onInterrupted(() => this.#endInterrupted());
   }
 

@@ -18,7 +18,7 @@ export async function sendFileContent(
     'content-type': file.media_type,
     'content-length': Number(file.bytes),
   });
-  const stream = clientStreams.open(call, { onDrain: () => onReady(), onStalled: () => call.response.destroy() });
+  const stream = clientStreams.open(call, { onDrain: () => onReady() });
   call.onClose(() => onReady());
   try {
     for (; !next.done; next = await content.next()) {

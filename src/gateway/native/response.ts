@@ -336,11 +336,8 @@ export class NativeResponse implements ResponseHandler {
     const { status, headers: sent } = this.#head;
     const headers = { ...responseHeaders(call, sent), ...droppedHeaders(request.dropped ?? []), ...changed };
     call.response.writeHead(status, this.#isSse ? asStream(headers) : headers);
-    this.#stream = services.clientStreams.open(call, {
-      heartbeat: this.#isSse ? () => heartbeatFor(dialect) : undefined,
-      onDrain: () => this.#upstream.resume(),
-      onStalled: () => call.response.destroy(),
-    });
+    const heartbeat = this.#isSse ? () => heartbeatFor(dialect) : undefined;
+    this.#stream = services.clientStreams.open(call, { heartbeat, onDrain: () => this.#upstream.resume() });
     return this.#stream;
   }
 }

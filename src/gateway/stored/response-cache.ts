@@ -64,29 +64,20 @@ export const storedHeadOf = (entry: CachedResponse): StoredHead => ({
   ...chainOf(entry),
 });
 
-export class ResponseCache {
-  readonly #entries = new RecentMap<string, CachedResponse>({
-    entries: CACHE_ENTRIES,
-    size: CACHE_BYTES,
-    sizeOf: ({ bytes }) => bytes,
-  });
+/** By id. */
+export class ResponseCache extends RecentMap<string, CachedResponse> {
+  constructor() {
+    super({ entries: CACHE_ENTRIES, size: CACHE_BYTES, sizeOf: ({ bytes }) => bytes });
+  }
 
   own(id: string, userId: string): CachedResponse | undefined {
-    const entry = this.#entries.get(id);
+    const entry = this.get(id);
     return entry?.userId === userId ? entry : undefined;
   }
 
   /** Newest first. */
   visibleOf(userId: string): CachedResponse[] {
-    const own = this.#entries.values().filter((entry) => entry.userId === userId && !entry.isHidden);
+    const own = this.values().filter((entry) => entry.userId === userId && !entry.isHidden);
     return own.reverse();
-  }
-
-  put(entry: CachedResponse): void {
-    this.#entries.set(entry.id, entry);
-  }
-
-  drop(id: string): void {
-    this.#entries.delete(id);
   }
 }

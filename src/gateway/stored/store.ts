@@ -56,7 +56,7 @@ export class ResponseStore {
     const { userId, keyId } = entry;
     const key = keyId === undefined ? undefined : { userId, keyId };
     if (chainOf(entry).bytes > STORED.conversationBytes || (key && this.#room.reached(key) !== undefined)) return;
-    this.#cache.put(entry);
+    this.#cache.set(entry.id, entry);
     if (this.#options.days === 0 || this.#queueBytes + entry.bytes > QUEUE_BYTES) return;
     if (key) this.#room.add(key, entry.bytes);
     this.#queue.push(entry);
@@ -212,7 +212,7 @@ export class ResponseStore {
     const found = await query.execute(this.#options.db).catch(() => undefined);
     if (!found) return cached;
     const gone = new Set(ids).difference(new Set(found.rows.map(({ id }) => id)));
-    for (const id of gone) this.#cache.drop(id);
+    for (const id of gone) this.#cache.delete(id);
     return cached.filter(({ id }) => !gone.has(id));
   }
 
@@ -222,7 +222,7 @@ export class ResponseStore {
     if (!known) return false;
     const cached = this.#cache.own(id, userId);
     if (cached && known.isHere) cached.isHidden = true;
-    else this.#cache.drop(id);
+    else this.#cache.delete(id);
     if (!this.isShared) return true;
     await this.flush();
     const { db, clock } = this.#options;

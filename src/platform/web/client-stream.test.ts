@@ -22,6 +22,8 @@ class Client extends EventEmitter {
     this.writableEnded = true;
   }
 
+  destroy = (): void => {};
+
   drain(): void {
     this.isReady = true;
     this.emit('drain');
@@ -40,12 +42,12 @@ function open(options: Partial<ClientStreamOptions> = {}) {
   const outlet = outlets.open(call, {
     heartbeat: () => ': hb\n\n',
     onDrain: () => void seen.drained++,
-    onStalled: () => {
-      seen.stalled += 1;
-      client.emit('close');
-    },
     ...options,
   });
+  client.destroy = () => {
+    seen.stalled += 1;
+    client.emit('close');
+  };
   const beats = (): number => client.taken.split(': hb\n\n').length - 1;
   return { clock, client, seen, outlets, outlet, beats };
 }

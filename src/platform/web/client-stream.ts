@@ -11,7 +11,6 @@ export interface ClientStreamOptions {
   /** Returns a block that keeps a silent stream alive; undefined where the format has none. */
   readonly heartbeat?: (() => string) | undefined;
   readonly onDrain: () => void;
-  readonly onStalled: () => void;
 }
 
 /** A client must read this much within `stalledMs`. Less fits into the socket buffers, so progress could not be seen. */
@@ -49,7 +48,7 @@ export class ClientStreams {
       }
       if (!response.writableEnded) stream.end(bytes.subarray(at));
     };
-    const stream = this.open(call, { onDrain: more, onStalled: () => response.destroy() });
+    const stream = this.open(call, { onDrain: more });
     more();
   }
 
@@ -127,7 +126,7 @@ export class ClientStream implements IndexedMember {
     // After the end no heartbeat is due, but the client still has to read what was written.
     const blockedAt = this.#blockedAt ?? (this.#response.writableEnded ? this.#lastAt : undefined);
     if (blockedAt !== undefined) {
-      if (now - blockedAt >= stalledMs) this.#options.onStalled();
+      if (now - blockedAt >= stalledMs) this.#response.destroy();
       return;
     }
     const { heartbeat } = this.#options;

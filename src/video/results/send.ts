@@ -17,7 +17,7 @@ export async function sendResult(services: SendServices, call: Call, result: Res
   const body = length === undefined ? delivery.body : exactly(delivery.body, length);
   let sent = 0;
   let onReady = (): void => {};
-  const stream = streams.open(call, { onDrain: () => onReady(), onStalled: () => call.response.destroy() });
+  const stream = streams.open(call, { onDrain: () => onReady() });
   call.onClose(() => {
     body.close();
     onReady();

@@ -50,11 +50,8 @@ export class EarlyStream {
     if (this.#isTaken || response.headersSent) return;
     response.writeHead(200, { ...web.idHeaders(this.#call), ...web.STREAM_HEADERS, ...this.#headers });
     response.flushHeaders();
-    this.#stream = this.#streams.open(this.#call, {
-      heartbeat: () => SSE_COMMENT,
-      onDrain: () => this.#onDrain(),
-      onStalled: () => response.destroy(),
-    });
+    const onDrain = (): void => this.#onDrain();
+    this.#stream = this.#streams.open(this.#call, { heartbeat: () => SSE_COMMENT, onDrain });
     this.#stream.write(SSE_COMMENT);
   }
 }
