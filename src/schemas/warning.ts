@@ -3,16 +3,9 @@ import { z } from 'zod';
 import * as rules from '../rules/index.ts';
 import * as f from './field.ts';
 
-const scopes = [
-  ...new Set(
-    rules.WARNING_KIND_NAMES.flatMap((name): readonly rules.WarningScope[] => rules.WARNING_KINDS[name].scopes),
-  ),
-];
-const periods = [
-  ...new Set(
-    rules.WARNING_KIND_NAMES.flatMap((name): readonly rules.WarningPeriod[] => rules.WARNING_KINDS[name].periods),
-  ),
-];
+const KINDS = rules.WARNING_KIND_NAMES.map(rules.warningKind);
+const scopes = [...new Set(KINDS.flatMap((kind) => kind.scopes))];
+const periods = [...new Set(KINDS.flatMap((kind) => kind.periods))];
 
 const ruleKind = z
   .enum(rules.WARNING_KIND_NAMES)

@@ -1,5 +1,5 @@
 /** The request after the setting and tool changes inside its conversation, for dialects without such changes. */
-import type { HubRequest, HubTool, ToolName } from './types.ts';
+import type { HubRequest, HubServerTool, HubTool, ServerTool, ToolName } from './types.ts';
 
 /** Applies the last value of every changed setting to the whole request. */
 export function effectiveRequest(request: HubRequest): HubRequest {
@@ -24,6 +24,9 @@ export function offeredTools(request: HubRequest): readonly HubTool[] {
   }
   return [...tools.values()];
 }
+
+export const findHosted = (tools: readonly HubTool[], name: ServerTool): HubServerTool | undefined =>
+  tools.find((tool): tool is HubServerTool => tool.kind === 'server' && tool.tool === name);
 
 /** Tells tools apart by namespace and name. */
 export const toolKey = ({ name, namespace = '' }: ToolName): string => `${namespace}\n${name}`;

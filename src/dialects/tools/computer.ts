@@ -4,6 +4,7 @@
  */
 import { type UpstreamDialect, words } from '../../rules/index.ts';
 import { reject } from '../errors/rejection.ts';
+import { findHosted } from '../hub/effective-request.ts';
 import type * as hub from '../hub/types.ts';
 import { sizeOfImage } from '../wire/image-format.ts';
 import { isObject, parseArgs } from '../wire/read.ts';
@@ -11,7 +12,7 @@ import { CHECKS, COMPUTER, toMessages, toResponses } from './computer-actions.ts
 import { desktopCall, desktopFunctions, ownCall } from './desktop.ts';
 
 export const computerToolOf = ({ tools }: Pick<hub.HubRequest, 'tools'>): hub.HubServerTool | undefined =>
-  tools.find((tool): tool is hub.HubServerTool => tool.kind === 'server' && tool.tool === 'computer');
+  findHosted(tools, 'computer');
 
 /** A screen of usual size, until a screenshot shows the real one. */
 const USUAL_SCREEN = { width: 1024, height: 768 };

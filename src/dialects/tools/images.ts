@@ -1,10 +1,11 @@
 /** Generated images: how much a request insists on one, and its size both as pixels and as an aspect ratio with a tier. */
+import { findHosted } from '../hub/effective-request.ts';
 import type { HubImageSettings, HubRequest, HubServerTool, JsonObject } from '../hub/types.ts';
 import { isGiven, maybeString } from '../wire/read.ts';
 import { allowedTools } from './allowed.ts';
 
 export const imageToolOf = (request: HubRequest): HubServerTool | undefined =>
-  allowedTools(request).find((tool): tool is HubServerTool => tool.kind === 'server' && tool.tool === 'image_gen');
+  findHosted(allowedTools(request), 'image_gen');
 
 /** Whether the client chose the image tool, or requires a tool and offers no other. */
 export function forcesImageTool(request: HubRequest): boolean {

@@ -74,10 +74,7 @@ export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, read
   ],
   'assets.create': [
     ...CREATE_ASSET_GROUP,
-    'file_not_found',
-    'asset_not_found',
-    'asset_channel_mismatch',
-    'asset_binding_unavailable',
+    ...words('file_not_found asset_not_found asset_channel_mismatch asset_binding_unavailable'),
   ],
   'assets.list': ASSETS,
   'assets.get': [...EVERY, 'asset_not_found'],

@@ -2,6 +2,7 @@
 import type { UpstreamTarget } from '../../codec.ts';
 import { type Choice, possibleChoice } from '../../encoding/possible-choice.ts';
 import { rejectForcedChoice, rejectHostedChoice } from '../../errors/rejection.ts';
+import { findHosted } from '../../hub/effective-request.ts';
 import type { HubField, RequestSection } from '../../hub/fields.ts';
 import type { HubRequest, HubServerTool, HubTool, JsonObject } from '../../hub/types.ts';
 import { allowedTools } from '../../tools/allowed.ts';
@@ -27,9 +28,7 @@ export function encodeTools(
   const { tools: all, ...choice } = possibleChoice(request, target, dropped);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   // Search is the only hosted tool of this dialect.
-  const search = allowedTools(request).find(
-    (tool): tool is HubServerTool => tool.kind === 'server' && tool.tool === 'web_search',
-  );
+  const search = findHosted(allowedTools(request), 'web_search');
   if (search && tools.length === 0 && request.toolChoice.kind === 'required') rejectForcedChoice('web_search');
   const droppedSearchOptions = search ? checkSearchOptions(search, SEARCH_OPTIONS) : [];
   const members = compact({
