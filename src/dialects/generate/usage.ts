@@ -58,9 +58,9 @@ export function decodeUsage(counts: UsageCounts, hasOutput: boolean, searches: n
   const isReported = prompt !== undefined && (!hasOutput || (candidates ?? thoughts) !== undefined);
   const input = (prompt ?? 0) + (counts.toolPrompt ?? 0);
   return compact({
-    ...others,
     input,
     ...cacheParts(input, cached),
+    ...others,
     output: (candidates ?? 0) + (thoughts ?? 0),
     reasoning: thoughts,
     searches: searches > 0 ? searches : undefined,
