@@ -24,7 +24,6 @@ async function firstKey(db: Db, userId: string, now: number): Promise<string | u
 
 async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: number): Promise<OwnModel[]> {
   const catalog = gateway.catalog();
-  const view = (group: Group) => (one: Listed) => modelView(one, { group, key, now });
   const text = await gateway.listModels(key);
   const videos = catalog
     .groups()
@@ -34,9 +33,9 @@ async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: numb
         .lines(group.id)
         .filter(({ pattern }) => !isGlob(pattern) && mayUse(key, pattern))
         .filter((line) => isUsable(line, now))
-        .map((line) => view(group)({ id: line.pattern, line })),
+        .map((line) => modelView({ id: line.pattern, line }, group, key, now)),
     );
-  return [...text.map((one) => view(one.group)(one)), ...videos];
+  return [...text.map((one) => modelView(one, one.group, key, now)), ...videos];
 }
 
 const mayUse = ({ allowedModels }: Key, name: string): boolean =>
@@ -47,15 +46,9 @@ interface Listed {
   readonly line: ModelLine;
 }
 
-interface ModelContext {
-  readonly group: Group;
-  readonly key: Key;
-  readonly now: number;
-}
-
 type NamedRates = Readonly<Record<string, unknown>>;
 
-function modelView({ id, line }: Listed, { group, key, now }: ModelContext): OwnModel {
+function modelView({ id, line }: Listed, group: Group, key: Key, now: number): OwnModel {
   const rates = priceAt(line, now)?.rates as NamedRates | undefined;
   const factor = group.multiplierPpm * key.userMultiplierPpm;
   const kind = kindOf(id, line, group.style, rates);

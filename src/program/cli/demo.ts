@@ -2,6 +2,7 @@
 import * as catalog from '../../catalog/setup/index.ts';
 import { VIDEO_ENDPOINTS } from '../../rules/index.ts';
 import { type AppContext, CliError } from '../server/index.ts';
+import { firstLineOf } from './finding.ts';
 import { info } from './output.ts';
 
 export interface Demo {
@@ -27,7 +28,7 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
       ? await startSim({ port: SIM_PORT, video }).catch(() => startSim({ port: 0, video }))
       : await startSim({ port: config.DEMO_PORT, video }).catch((error: unknown) => {
           throw new CliError(
-            `DEMO_PORT: the simulated providers cannot listen on ${config.DEMO_PORT}: ${messageOf(error)}`,
+            `DEMO_PORT: the simulated providers cannot listen on ${config.DEMO_PORT}: ${firstLineOf(error)}`,
           );
         });
   try {
@@ -43,8 +44,6 @@ export async function startDemo(context: AppContext): Promise<Demo | undefined> 
     throw error;
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function printKeys(keys: Demo['keys']): void {
   if (Object.keys(keys).length === 0) return;
