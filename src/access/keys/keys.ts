@@ -201,10 +201,8 @@ const unrevoked = (db: Db) =>
 type KeyAndUser = Row<'keys'> &
   Pick<Row<'users'>, 'multiplier_ppm' | 'video_creates' | 'end_users'> & { readonly user_limits: unknown };
 
-function liveKey(row: KeyAndUser | undefined, now: number): Key | undefined {
-  if (!row || (row.expires_at && row.expires_at.getTime() <= now)) return undefined;
-  return toKey(row);
-}
+const liveKey = (row: KeyAndUser | undefined, now: number): Key | undefined =>
+  row && !(row.expires_at && row.expires_at.getTime() <= now) ? toKey(row) : undefined;
 
 const toKey = (row: KeyAndUser): Key => ({
   id: row.id,

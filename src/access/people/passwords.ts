@@ -1,15 +1,9 @@
 /** Password hashes: argon2id, keyed with the pepper so that a stolen dump alone cannot be guessed at, off the event loop, a few at a time. */
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { fail } from '../../core/index.ts';
 import { PASSWORD_HASH, PASSWORD_QUEUE } from '../../rules/index.ts';
 
-interface Parameters {
-  readonly memory: number;
-  readonly passes: number;
-  readonly parallelism: number;
-  readonly nonce: Buffer;
-  readonly tagLength: number;
-}
+type Parameters = Omit<Argon2Parameters, 'message' | 'nonce'> & { readonly nonce: Buffer };
 
 export class Passwords {
   readonly #pepper: Buffer;

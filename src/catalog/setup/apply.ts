@@ -10,7 +10,7 @@ import type { VideoVariant } from '../../rules/index.ts';
 import { mergeLimits, type NameEffect, type SetupFile } from '../../schemas/index.ts';
 import { readModelLines } from '../index.ts';
 import { auditChanges, compareObjects, type ObjectDiff, readObjects } from './diff.ts';
-import { findEffects, isUnnamedRepricing, RepricingError } from './effects.ts';
+import { findEffects, isUnnamedRepricing, type ModelLines, RepricingError } from './effects.ts';
 import { fallbackErrors } from './fallback.ts';
 import { mergeModelOrder } from './model-order.ts';
 import { findUnnamed, isMass, prune, type Removal, RemovalError, removalOf } from './prune.ts';
@@ -78,26 +78,26 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
       const objects = await readObjects(tx, file);
       if (options.createOnly) rejectExisting(file, objects);
       const by = options.by ?? { actor: 'file' };
-      const done = await applyAll(tx, file, { ...options, by, erased: known.erased });
+      const done = await applyAll(tx, file, { ...options, by, erased: known.erased, before });
       await options.also?.(tx);
       const diff = compareObjects(objects, await readObjects(tx, file));
       const { groups } = await readKnown(tx);
-      const faults = fallbackErrors(file, await readModelLines(tx), groups);
+      const after = await readModelLines(tx);
+      const faults = fallbackErrors(file, after, groups);
       if (faults.length > 0) throw new SetupError(located(file, faults));
       applied = {
         ...done,
-        effects: done.changes.length === 0 ? [] : await findEffects(tx, before, file),
+        effects: done.changes.length === 0 ? [] : await findEffects(tx, { before, after }, file),
         unpriced: await findUnpriced(tx),
         removal: options.prune ? await removalOf(tx, done.changes) : undefined,
         warnings: [
           ...located(file, erasedLines(file, known.erased)),
-          ...(await findWarnings(tx, file, groups, options.secrets.sealer)),
+          ...(await findWarnings(tx, file, { groups, lines: after }, options.secrets.sealer)),
         ],
         diff,
       };
       if (options.dryRun) throw rollback;
-      if (options.refuseRemoval) rejectRemoval(applied.removal, options.refuseRemoval.confirmed);
-      if (options.refuseRepricing) rejectRepricing(applied.effects);
+      expectPermitted(applied, options);
       const { changes, effects } = applied;
       await auditChanges(tx, by, diff);
       if (changes.length > 0)
@@ -136,12 +136,10 @@ const erasedLines = ({ users }: SetupFile, erased: ReadonlySet<string>): string[
       : [],
   );
 
-function rejectRemoval(removal: Removal | undefined, confirmed: number | undefined): void {
-  if (removal && isMass(removal) && confirmed !== removal.removed) throw new RemovalError(removal);
-}
-
-function rejectRepricing(effects: readonly NameEffect[]): void {
-  const unnamed = effects.filter(isUnnamedRepricing);
+function expectPermitted({ removal, effects }: Applied, { refuseRemoval, refuseRepricing }: ApplyOptions): void {
+  if (refuseRemoval && removal && isMass(removal) && refuseRemoval.confirmed !== removal.removed)
+    throw new RemovalError(removal);
+  const unnamed = refuseRepricing ? effects.filter(isUnnamedRepricing) : [];
   if (unnamed.length > 0) throw new RepricingError(unnamed);
 }
 
@@ -166,7 +164,7 @@ function rejectExisting(file: SetupFile, stored: ReadonlyMap<string, unknown>): 
 async function applyAll(
   tx: Tx,
   file: SetupFile,
-  options: ApplyOptions & { readonly by: Actor; readonly erased: ReadonlySet<string> },
+  options: ApplyOptions & { readonly by: Actor; readonly erased: ReadonlySet<string>; readonly before: ModelLines },
 ): Promise<Pick<Applied, 'changes' | 'keys' | 'rotated' | 'unnamed'>> {
   const changes: Change[] = [];
   const recordChange: RecordChange = (what, object) => {
@@ -176,7 +174,7 @@ async function applyAll(
     recordChange(await saveRow(tx, groupRow(group, position)), `group ${group.id}`);
   for (const [position, account] of file.accounts.entries())
     recordChange(await saveAccount(tx, { account, position, sealer: options.secrets.sealer }), `account ${account.id}`);
-  await applyModels(tx, file.models, recordChange, options.by);
+  await applyModels(tx, file.models, recordChange, options);
   for (const user of file.users)
     if (!options.erased.has(user.id)) recordChange(await applyUser(tx, user, options.openings), `user ${user.id}`);
   const { created, rotated } = await applyKeys(tx, file, options, recordChange);
@@ -186,26 +184,20 @@ async function applyAll(
   return { changes, keys: created, rotated, unnamed: (await findUnnamed(tx, file)).map(({ object }) => object) };
 }
 
-async function applyModels(tx: Tx, models: SetupFile['models'], recordChange: RecordChange, by: Actor): Promise<void> {
-  const stored = await readModelOrder(tx);
+async function applyModels(
+  tx: Tx,
+  models: SetupFile['models'],
+  recordChange: RecordChange,
+  { by, before }: { readonly by: Actor; readonly before: ModelLines },
+): Promise<void> {
   for (const [position, model] of models.entries())
     for (const group of model.groups)
       recordChange(await applyModel(tx, model, { group, position, by }), `model ${model.id} of ${group}`);
   for (const group of new Set(models.flatMap((model) => model.groups))) {
     const named = models.filter(({ groups }) => groups.includes(group)).map(({ id }) => id);
-    await orderModels(tx, { group, stored: stored.get(group) ?? [], named }, recordChange);
+    const stored = (before.get(group) ?? []).map(({ pattern }) => pattern);
+    await orderModels(tx, { group, stored, named }, recordChange);
   }
-}
-
-async function readModelOrder(tx: Tx): Promise<Map<string, string[]>> {
-  const rows = await tx
-    .selectFrom('models')
-    .select(['group_id', 'pattern'])
-    .orderBy('position')
-    .orderBy('id')
-    .execute();
-  const byGroup = Map.groupBy(rows, (row) => row.group_id);
-  return new Map([...byGroup].map(([group, lines]) => [group, lines.map(({ pattern }) => pattern)]));
 }
 
 interface ModelOrder {

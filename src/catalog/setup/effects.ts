@@ -4,7 +4,7 @@ import { entryOf, isGlob } from '../../core/index.ts';
 import { readBreakdown } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { NameEffect, ResolvedPrice, SetupFile } from '../../schemas/index.ts';
-import { Catalog, priceAt, readModelLines } from '../index.ts';
+import { Catalog, priceAt, type readModelLines } from '../index.ts';
 import { SetupError } from './setup-document.ts';
 
 export type ModelLines = Awaited<ReturnType<typeof readModelLines>>;
@@ -21,8 +21,11 @@ export class RepricingError extends SetupError {
   }
 }
 
-export async function findEffects(db: Db, before: ModelLines, file: SetupFile): Promise<NameEffect[]> {
-  const after = await readModelLines(db);
+export async function findEffects(
+  db: Db,
+  { before, after }: { readonly before: ModelLines; readonly after: ModelLines },
+  file: SetupFile,
+): Promise<NameEffect[]> {
   const { rows } = await sql<{ now: Date }>`select now()`.execute(db);
   const now = rows[0]?.now.getTime() ?? 0;
   const named = new Set(file.models.flatMap(({ id, groups }) => groups.map((group) => `${group}\n${id}`)));

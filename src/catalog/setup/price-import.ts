@@ -1,6 +1,5 @@
 /** Import of public prices for models of the catalog: a plan, applied unchanged in one transaction. Old price rows stay, because charges refer to them. */
 import type { Provider } from '@pydantic/genai-prices';
-import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
@@ -10,7 +9,7 @@ import { lockSetup } from './apply.ts';
 import * as listed from './listed-rates.ts';
 import { type LitellmList, litellmPrice } from './litellm-list.ts';
 import { listedPrice } from './price-list.ts';
-import { savePrice } from './save-price.ts';
+import { priceFrom, savePrice } from './save-price.ts';
 
 export interface ImportOptions {
   /** A group of the catalog; all provider groups when absent. */
@@ -86,7 +85,8 @@ export async function planImport(db: Db, options: ImportOptions): Promise<Import
     remarks.push(...found.remarks.map((remark) => `${name}: ${remark}`));
     limits.push(...limitChanges(line, found.limits));
     for (const window of found.windows) {
-      const change = await changeOf(db, line, { ...window, source: found.source, ppm: options.multiplierPpm });
+      const source = found.source ?? line.upstream ?? line.pattern;
+      const change = await changeOf(db, line, { ...window, source, ppm: options.multiplierPpm });
       if (change) changes.push(change);
       else unchanged += 1;
     }
@@ -158,11 +158,13 @@ async function findPrice(
   db: Db,
   list: readonly Provider[],
   line: CatalogLine,
-  { list: own, provider, ...options }: ImportOptions,
+  options: ImportOptions,
 ): Promise<Listed> {
+  const name = line.upstream ?? line.pattern;
   if (line.free) return { skip: 'the configuration says that it is free' };
-  if (own) return litellmPrice(own, line.upstream ?? line.pattern, provider);
-  return publicPrice(db, list, line, { provider, ...options });
+  if (options.list) return litellmPrice(options.list, name, options.provider);
+  const provider = await providerOf(db, list, line, options);
+  return 'skip' in provider ? provider : listedModel(provider, name, options.now);
 }
 
 function limitChanges(
@@ -173,17 +175,6 @@ function limitChanges(
   const max_output = line.max_output ?? limits?.maxOutput ?? null;
   if (context === line.context && max_output === line.max_output) return [];
   return [{ modelId: id, group: group_id, model: pattern, context, max_output }];
-}
-
-async function publicPrice(
-  db: Db,
-  list: readonly Provider[],
-  line: CatalogLine,
-  options: ImportOptions,
-): Promise<Listed> {
-  const provider = await providerOf(db, list, line, options);
-  if ('skip' in provider) return provider;
-  return listedModel(provider, line.upstream ?? line.pattern, options.now);
 }
 
 /** The price that is in force of a model of a provider; undefined where the list has none. */
@@ -252,26 +243,13 @@ async function providerOf(
 /** Where the list does not have them, those of an operator stay. */
 const OWN_RATES = ['per_image', 'tiers', ...VIDEO_RATE_NAMES];
 
-interface PricedWindow extends listed.ListedWindow {
-  readonly source: string | undefined;
-  readonly ppm: bigint;
-}
-
 async function changeOf(
   db: Db,
   line: CatalogLine,
-  { from, rates: cost, source = line.upstream ?? line.pattern, ppm }: PricedWindow,
+  { from, rates: cost, source, ppm }: listed.ListedWindow & { readonly source: string; readonly ppm: bigint },
 ): Promise<PriceChange | undefined> {
   const imported = listed.multiplyRates(cost, ppm);
-  const stored = await db
-    .selectFrom('prices')
-    .select(['rates', 'cost'])
-    .where('model_id', '=', line.id)
-    .where('valid_from', '<=', sql<Date>`greatest(${from ?? null}::timestamptz, now())`)
-    .orderBy('valid_from', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+  const stored = await priceFrom(db, line.id, from).executeTakeFirst();
   const before = (stored?.rates ?? {}) as Record<string, unknown>;
   const kept = OWN_RATES.filter((name) => name in before && !(name in imported));
   const rates = { ...imported, ...Object.fromEntries(kept.map((name) => [name, before[name]])) } as listed.ListedRates;

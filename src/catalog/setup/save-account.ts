@@ -30,10 +30,9 @@ export async function saveAccount(
   const named = account.groups ?? [account.group];
   const groups = await tx.selectFrom('groups').select('style').distinct().where('id', 'in', named).execute();
   const styles = groups.map(({ style }) => style);
-  const kept = await tx.selectFrom('accounts').select('features').where('id', '=', account.id).executeTakeFirst();
   const stored = await tx
     .selectFrom('accounts')
-    .select(['base_url', 'credential_sealed', 'cloud', 'assets_secret_sealed', 'proxy', 'proxy_sealed'])
+    .select(['base_url', 'credential_sealed', 'cloud', 'assets_secret_sealed', 'proxy', 'proxy_sealed', 'features'])
     .where('id', '=', account.id)
     .executeTakeFirst();
   // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
@@ -66,7 +65,7 @@ export async function saveAccount(
       ...columnsOf(plain),
       ...reach,
       groups: storedGroups(account),
-      features: account.features ?? (kept && withStyles(kept.features, styles, account)),
+      features: account.features ?? (stored && withStyles(stored.features, styles, account)),
       preset: preset === 'auto' ? null : preset,
       assets: assets && JSON.stringify(library),
       assets_secret_sealed:

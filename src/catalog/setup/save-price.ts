@@ -1,7 +1,7 @@
 /** Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row. */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
+import type { Db, Tx } from '../../platform/db/index.ts';
 
 export interface PricedLine {
   readonly id: bigint;
@@ -20,21 +20,26 @@ export interface PriceInput {
   readonly validFrom?: string | undefined;
 }
 
+const startOf = (validFrom: string | undefined) => sql<Date>`greatest(${validFrom ?? null}::timestamptz, now())`;
+
+/** The price of the model in force at `validFrom`, at most one. */
+export const priceFrom = (db: Db, id: bigint, validFrom: string | undefined) =>
+  db
+    .selectFrom('prices')
+    .select(['id', 'rates', 'cost'])
+    .where('model_id', '=', id)
+    .where('valid_from', '<=', startOf(validFrom))
+    .orderBy('valid_from', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1);
+
 /** Inserts the price, with its audit line, unless it equals the one valid at `validFrom`; true when it did. Later prices do not count. */
 export async function savePrice(tx: Tx, line: PricedLine, input: PriceInput, by: Actor): Promise<boolean> {
   const rates = input.rates && JSON.stringify(input.rates);
   const cost = input.cost && JSON.stringify(input.cost);
-  const from = sql<Date>`greatest(${input.validFrom ?? null}::timestamptz, now())`;
-  const before = await tx
-    .selectFrom('prices')
-    .select(['id', 'rates', 'cost'])
+  const before = await priceFrom(tx, line.id, input.validFrom)
     .select(sql<boolean>`rates = coalesce(${rates ?? null}::jsonb, rates)`.as('sameRates'))
     .select(sql<boolean>`cost is not distinct from coalesce(${cost ?? null}::jsonb, cost)`.as('sameCost'))
-    .where('model_id', '=', line.id)
-    .where('valid_from', '<=', from)
-    .orderBy('valid_from', 'desc')
-    .orderBy('id', 'desc')
-    .limit(1)
     .executeTakeFirst();
   if (before?.sameRates && before.sameCost) return false;
   if (!before && cost === undefined && rates === '{}') return false;
@@ -45,7 +50,7 @@ export async function savePrice(tx: Tx, line: PricedLine, input: PriceInput, by:
       rates: rates ?? JSON.stringify(before?.rates ?? {}),
       cost: cost ?? (before?.cost ? JSON.stringify(before.cost) : null),
       // Only the first price of a model may start in the past: later, calls were already charged by the earlier price.
-      valid_from: before ? from : (input.validFrom ?? sql`now()`),
+      valid_from: before ? startOf(input.validFrom) : (input.validFrom ?? sql`now()`),
     })
     .returning(['id', 'rates', 'cost', 'valid_from'])
     .executeTakeFirstOrThrow();

@@ -4,8 +4,8 @@ import { isGlob, matchesGlob, parseNanos, type Sealer, type SealLocation, WrongM
 import type { Tx } from '../../platform/db/index.ts';
 import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
-import { credentialLocation, providerIdentity, readModelLines } from '../index.ts';
-import { flatMapInPieces } from './effects.ts';
+import { credentialLocation, providerIdentity } from '../index.ts';
+import { flatMapInPieces, type ModelLines } from './effects.ts';
 import { fallbackWarnings } from './fallback.ts';
 import type { Known } from './references.ts';
 import { located } from './setup-document.ts';
@@ -13,10 +13,9 @@ import { located } from './setup-document.ts';
 export async function findWarnings(
   tx: Tx,
   file: SetupFile,
-  groups: Known['groups'],
+  { groups, lines }: { readonly groups: Known['groups']; readonly lines: ModelLines },
   sealer: Sealer,
 ): Promise<string[]> {
-  const lines = await readModelLines(tx);
   const { rows } = await sql<{ now: Date }>`select now()`.execute(tx);
   const now = rows[0]?.now.getTime() ?? 0;
   return located(file, [
@@ -42,17 +41,15 @@ const addresses = ({ accounts }: SetupFile, groups: Known['groups']): string[] =
 async function sharedCredentials(tx: Tx, { accounts }: SetupFile, sealer: Sealer): Promise<string[]> {
   if (accounts.every(({ api_key }) => api_key === undefined)) return [];
   const rows = await tx.selectFrom('accounts').select(['id', 'base_url', 'credential_sealed']).orderBy('id').execute();
-  const identities = new Map<string, string[]>();
-  for (const { id, base_url: baseUrl, credential_sealed } of rows) {
-    const credential = openIfPossible(sealer, credential_sealed, credentialLocation(id));
-    if (credential === undefined) continue;
-    const identity = providerIdentity({ baseUrl: baseUrl.replace(/\/+$/, ''), credential });
-    identities.set(identity, [...(identities.get(identity) ?? []), id]);
-  }
-  return accounts.flatMap(({ id, base_url, api_key: credential }, n) => {
-    if (credential === undefined) return [];
-    const identity = providerIdentity({ baseUrl: base_url.replace(/\/+$/, ''), credential });
-    const others = (identities.get(identity) ?? []).filter((other) => other !== id);
+  const identityOf = (baseUrl: string, credential: string | undefined): string | undefined =>
+    credential === undefined ? undefined : providerIdentity({ baseUrl: baseUrl.replace(/\/+$/, ''), credential });
+  const stored = Map.groupBy(rows, ({ id, base_url, credential_sealed }) =>
+    identityOf(base_url, openIfPossible(sealer, credential_sealed, credentialLocation(id))),
+  );
+  return accounts.flatMap(({ id, base_url, api_key }, n) => {
+    const identity = identityOf(base_url, api_key);
+    const same = identity === undefined ? [] : (stored.get(identity) ?? []);
+    const others = same.flatMap((row) => (row.id === id ? [] : [row.id]));
     return others.length === 0
       ? []
       : [

@@ -10,11 +10,19 @@ import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
 import { failureFields, storedMessage } from './failure-fields.ts';
 import type { Metrics } from './metrics.ts';
-import { bodyBytesOf, isShed, refuseOverloaded, refuseUpgrade, ShedResponses, shedReporter } from './overload.ts';
+import {
+  bodyBytesOf,
+  isShed,
+  refusalSender,
+  refuseOverloaded,
+  refuseUpgrade,
+  type SendRefusal,
+  shedReporter,
+} from './overload.ts';
 import { type Match, matchRoute, methodsOf, ROUTES, type Route } from './routes.ts';
 import { idHeaders, type RenderError, sendError, sendNoContent } from './send.ts';
 import type { Shedder } from './shedder.ts';
-import { Wakefulness } from './wakefulness.ts';
+import { watchCalls } from './wakefulness.ts';
 
 export interface WebOptions {
   readonly handlers: Readonly<Record<AnyOperation, Handler>>;
@@ -49,7 +57,7 @@ export type Web = ReturnType<typeof createWeb>;
 
 interface WebState extends WebOptions {
   readonly openCalls: core.IndexedList<Call>;
-  readonly shedResponses: ShedResponses;
+  readonly sendRefusal: SendRefusal;
   /** A request was refused. */
   readonly reportShed: () => void;
 }
@@ -63,13 +71,13 @@ export function createWeb(options: WebOptions) {
       ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
     ) as Record<Route['operation'], Handler>,
     openCalls: new core.IndexedList(),
-    shedResponses: new ShedResponses(options.renderError),
+    sendRefusal: refusalSender(options.renderError),
     reportShed: shedReporter(options),
   };
   options.metrics.register('dragoman_log_lines_dropped_total', () => [{ value: options.log.droppedLines }]);
   const reportProxy = proxyReporter(options.log, options.trustedProxies);
   const { shedder, metrics } = options;
-  const wakefulness = new Wakefulness({
+  const onRequest = watchCalls({
     clock: options.clock,
     openCalls: () => state.openCalls.size,
     samplers: [...(shedder ? [shedder] : []), metrics.eventLoop],
@@ -80,7 +88,7 @@ export function createWeb(options: WebOptions) {
       return draining;
     },
     onRequest: (request, response, connection) => {
-      wakefulness.onRequest();
+      onRequest();
       reportProxy(request);
       dispatch(state, exchangeOf(request, response), connection);
     },
@@ -162,7 +170,7 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
 /** Refuses a request before its body is read, without a call and without a log line of its own; metrics and one log line a second count them. */
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
   options.reportShed();
-  options.shedResponses.send(response, {
+  options.sendRefusal(response, {
     id: core.newRequestId(options.clock.now()),
     errorFormat: match.route.errorFormat,
     headers: headersOf(options, request, match) ?? {},

@@ -1,6 +1,6 @@
 /** Requests that an overloaded server refuses: which ones, with what, and how they are reported. */
-import { type ApiError, type Clock, fail, type Log, newRequestId } from '../../core/index.ts';
-import { type ErrorFormat, PRIORITY_OF, type Priority, SHED_RETRY_SECONDS } from '../../rules/index.ts';
+import { type ApiError, type Clock, entryOf, fail, type Log, newRequestId } from '../../core/index.ts';
+import { PRIORITY_OF, type Priority, SHED_RETRY_SECONDS } from '../../rules/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { AnyOperation, Call, Handler } from './call.ts';
 import { idHeaders, JSON_HEADERS, type RenderError } from './send.ts';
@@ -44,36 +44,23 @@ interface Template {
 /** Stands for the id of a request: all have the same length, so that they do not change that of the body. */
 const ANY_ID = newRequestId(0);
 
+export type SendRefusal = (response: OutgoingResponse, request: Pick<Call, 'errorFormat' | 'id' | 'headers'>) => void;
+
 /** Sends refusals, of which each kind is rendered once: rendering one costs as much as reading its request. */
-export class ShedResponses {
-  readonly #renderError: RenderError;
-  readonly #templates: Record<ErrorFormat, Template[]> = { messages: [], openai: [], video: [], generate: [] };
-
-  constructor(renderError: RenderError) {
-    this.#renderError = renderError;
-  }
-
-  send(response: OutgoingResponse, request: Pick<Call, 'errorFormat' | 'id' | 'headers'>): void {
-    const { status, headers, body } = this.#templateOf(request.errorFormat);
+export function refusalSender(renderError: RenderError): SendRefusal {
+  const templates = new Map<string, Template>();
+  return (response, request) => {
+    const { errorFormat } = request;
+    const seconds = retrySeconds();
+    const { status, headers, body } = entryOf(templates, `${errorFormat} ${seconds}`, () => {
+      const rendered = renderError(overloaded(seconds), { errorFormat, id: ANY_ID });
+      const text = JSON.stringify(rendered.body);
+      const length = { 'content-length': Buffer.byteLength(text) };
+      return { ...rendered, headers: { ...rendered.headers, ...JSON_HEADERS, ...length }, body: text.split(ANY_ID) };
+    });
     response.writeHead(status, { ...idHeaders(request), ...headers });
     response.end(body.join(request.id));
-  }
-
-  #templateOf(errorFormat: ErrorFormat): Template {
-    const templates = this.#templates[errorFormat];
-    const seconds = retrySeconds();
-    const known = templates[seconds];
-    if (known) return known;
-    const { status, headers, body } = this.#renderError(overloaded(seconds), { errorFormat, id: ANY_ID });
-    const text = JSON.stringify(body);
-    const template = {
-      status,
-      headers: { ...headers, ...JSON_HEADERS, 'content-length': Buffer.byteLength(text) },
-      body: text.split(ANY_ID),
-    };
-    templates[seconds] = template;
-    return template;
-  }
+  };
 }
 
 /** Logs the number of refused requests, at most once a second. */

@@ -6,7 +6,7 @@ export interface Sampler {
   resume(): void;
 }
 
-export interface WakefulnessOptions {
+interface WakefulnessOptions {
   readonly clock: Clock;
   readonly openCalls: () => number;
   readonly samplers: readonly Sampler[];
@@ -14,38 +14,24 @@ export interface WakefulnessOptions {
 
 const CHECK_MS = 1_000;
 
-export class Wakefulness {
-  readonly #options: WakefulnessOptions;
-  #isAwake = true;
-  #isUsed = false;
-
-  /** Begins awake. */
-  constructor(options: WakefulnessOptions) {
-    this.#options = options;
-    this.#checkLater();
-  }
-
-  /** Of every request, so it costs next to nothing. */
-  onRequest(): void {
-    this.#isUsed = true;
-    if (!this.#isAwake) this.#wake();
-  }
-
-  #wake(): void {
-    this.#isAwake = true;
-    for (const sampler of this.#options.samplers) sampler.resume();
-    this.#checkLater();
-  }
-
-  #checkLater(): void {
-    const { clock, openCalls, samplers } = this.#options;
+/** Begins awake. Returns what is to be called for every request, so it costs next to nothing. */
+export function watchCalls({ clock, openCalls, samplers }: WakefulnessOptions): () => void {
+  let isAwake = true;
+  let isUsed = false;
+  const checkLater = (): void => {
     clock.after(CHECK_MS, () => {
-      if (this.#isUsed || openCalls() > 0) {
-        this.#isUsed = false;
-        return this.#checkLater();
-      }
-      this.#isAwake = false;
+      isAwake = isUsed || openCalls() > 0;
+      isUsed = false;
+      if (isAwake) return checkLater();
       for (const sampler of samplers) sampler.pause();
     });
-  }
+  };
+  checkLater();
+  return () => {
+    isUsed = true;
+    if (isAwake) return;
+    isAwake = true;
+    for (const sampler of samplers) sampler.resume();
+    checkLater();
+  };
 }

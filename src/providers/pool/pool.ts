@@ -1,6 +1,7 @@
 /** Pool of upstream accounts: which one gets the next attempt. Sessions keep theirs, others get the least loaded. Reasons: docs/adr/0015-account-pool.md */
 import { type Clock, entryOf } from '../../core/index.ts';
 import { CIRCUIT, type FaultKind, faultRow, PARKED_RETRY_MS, SESSION_LOAD } from '../../rules/index.ts';
+import type { ReachedAccount } from '../upstream/index.ts';
 import { AccountUsage, type LimitedAccount, type ReachedLimit } from './account-usage.ts';
 import {
   type AccountEvent,
@@ -24,14 +25,6 @@ export interface PooledAccount extends LimitedAccount, GroupedAccount {
   readonly weight: number;
   readonly priority: number;
   readonly maxConcurrency: number;
-}
-
-/** The part of an account that decides whether its cooldowns still hold. */
-export interface AccountIdentity extends LimitedAccount, GroupedAccount {
-  readonly baseUrl: string;
-  readonly credential: string;
-  readonly cloud?: object | undefined;
-  readonly proxy?: string | undefined;
 }
 
 export interface AccountLease<A extends PooledAccount> {
@@ -197,7 +190,7 @@ export class Pool {
   }
 
   /** Forgets the cooldowns of accounts that were removed or have another credential, address or proxy. Called with the accounts of every new catalog. */
-  reload(accounts: readonly AccountIdentity[]): void {
+  reload(accounts: readonly (LimitedAccount & GroupedAccount & ReachedAccount)[]): void {
     this.usage.retain(accounts);
     const ids = new Set(accounts.map(({ id }) => id));
     for (const [id, { health }] of this.#accounts) {

@@ -1,4 +1,4 @@
-export { credentialHeaders, locateUpstream } from './account-url.ts';
+export { credentialHeaders, locateUpstream, type ReachedAccount } from './account-url.ts';
 export {
   fetchJson,
   type TransportError,

@@ -27,7 +27,7 @@ export class CloudClient {
   send(request: HttpRequest, use: CloudUse, listener: ResponseListener): Exchange {
     const cloud = entryOf(this.#clouds, use.cloud, () => CLOUDS[use.cloud.kind](this.#services, use));
     const prepared = cloud.prepare(request, use);
-    if (!prepared) return new MadeExchange(listener, unknownEndpoint(use, request.path));
+    if (!prepared) return madeExchange(listener, unknownEndpoint(use, request.path));
     const signed = cloud.sign(prepared);
     const watched = watching(listener, cloud);
     const inner = cloud.listen?.(watched, use, request);
@@ -37,12 +37,11 @@ export class CloudClient {
       return exchange;
     };
     if (!(signed instanceof Promise)) return send(signed);
-    const pending = new PendingExchange();
-    signed.then(
-      (ready) => pending.begin(() => send(ready)),
-      (error: unknown) => pending.begin(() => failedSignIn(listener, use, error)),
+    const begin = signed.then(
+      (ready) => () => send(ready),
+      (error: unknown) => () => failedSignIn(listener, use, error),
     );
-    return pending;
+    return pendingExchange(begin);
   }
 }
 
@@ -51,10 +50,10 @@ const unknownEndpoint = ({ style, cloud }: CloudUse, path: string): clouds.MadeR
 
 /** A refusal is a response, so that the account is parked and operators read why. Anything else says nothing about the account. */
 function failedSignIn(listener: ResponseListener, { style }: CloudUse, error: unknown): Exchange {
-  if (!(error instanceof SignInError)) return new MadeExchange(listener, 'SIGN_IN_FAILED');
+  if (!(error instanceof SignInError)) return madeExchange(listener, 'SIGN_IN_FAILED');
   if (error.isRefused)
-    return new MadeExchange(listener, clouds.errorResponse(style, 401, clouds.UNAUTHENTICATED, error.message));
-  return new MadeExchange(listener, error.code);
+    return madeExchange(listener, clouds.errorResponse(style, 401, clouds.UNAUTHENTICATED, error.message));
+  return madeExchange(listener, error.code);
 }
 
 /** Drops a token that the cloud rejects. The status is that of the provider's own API: some clouds have another one for it. */
@@ -70,41 +69,36 @@ function watching(listener: ResponseListener, cloud: clouds.Cloud): ResponseList
   };
 }
 
-class PendingExchange implements Exchange {
-  #inner: Exchange | undefined;
-  #isAborted = false;
-
-  begin(send: () => Exchange): void {
-    if (!this.#isAborted) this.#inner = send();
-  }
-
-  resume(): void {
-    this.#inner?.resume();
-  }
-
-  abort(): void {
-    this.#isAborted = true;
-    this.#inner?.abort();
-  }
+/** Begins when its request is ready, unless it was aborted before. */
+function pendingExchange(begin: Promise<() => Exchange>): Exchange {
+  let inner: Exchange | undefined;
+  let isAborted = false;
+  void begin.then((send) => {
+    if (!isAborted) inner = send();
+  });
+  return {
+    resume: () => inner?.resume(),
+    abort() {
+      isAborted = true;
+      inner?.abort();
+    },
+  };
 }
 
 /** A response of the gateway itself, or the code of an error before anything was sent. */
-class MadeExchange implements Exchange {
-  #isAborted = false;
-
-  constructor(listener: ResponseListener, outcome: clouds.MadeResponse | string) {
-    queueMicrotask(() => {
-      if (this.#isAborted) return;
-      if (typeof outcome === 'string') return listener.onError({ kind: 'unreachable', code: outcome });
-      listener.onHead(outcome.status, outcome.headers);
-      if (!this.#isAborted) listener.onData(outcome.body);
-      if (!this.#isAborted) listener.onEnd();
-    });
-  }
-
-  resume(): void {}
-
-  abort(): void {
-    this.#isAborted = true;
-  }
+function madeExchange(listener: ResponseListener, outcome: clouds.MadeResponse | string): Exchange {
+  let isAborted = false;
+  queueMicrotask(() => {
+    if (isAborted) return;
+    if (typeof outcome === 'string') return listener.onError({ kind: 'unreachable', code: outcome });
+    listener.onHead(outcome.status, outcome.headers);
+    if (!isAborted) listener.onData(outcome.body);
+    if (!isAborted) listener.onEnd();
+  });
+  return {
+    resume() {},
+    abort() {
+      isAborted = true;
+    },
+  };
 }
