@@ -43,16 +43,11 @@ export const overloaded = (message: string, retryAfter: number, cause?: unknown)
 /** Something that the gateway needs does not respond for the moment. The request may succeed when the client sends it again. */
 export class Unavailable extends Error {}
 
-const RETRY_AFTER_S = 1;
-
 /** The error to show for anything that was thrown. What is neither an `ApiError` nor `Unavailable` is a bug. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return error instanceof Unavailable
-    ? fail('server_is_overloaded', 'The gateway is temporarily unavailable; retry shortly.', {
-        retryAfter: RETRY_AFTER_S,
-        cause: error,
-      })
+    ? overloaded('The gateway is temporarily unavailable; retry shortly.', 1, error)
     : fail('internal_error', undefined, { cause: error });
 }
 

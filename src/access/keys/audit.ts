@@ -1,5 +1,6 @@
 /** The audit log: one line per change, written in the transaction of the change. Append-only; lines contain no secrets. */
 import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'kysely';
 import { failAt } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { Words } from '../../rules/index.ts';
@@ -40,18 +41,11 @@ export interface AuditLine {
 /** `tx` must be the transaction of the change, so that no change is stored without its line. */
 export async function writeAudit(tx: Db, by: Actor, { action, subject, before, after }: AuditLine): Promise<void> {
   if (before && by.expected) expectUnchanged(JSON.parse(JSON.stringify(before)), by.expected);
-  await tx
-    .insertInto('audit')
-    .values({
-      actor: by.actor,
-      action,
-      subject,
-      before: before === undefined ? null : JSON.stringify(before),
-      after: after === undefined ? null : JSON.stringify(after),
-      request_id: by.requestId ?? null,
-      address: by.address ?? null,
-    })
-    .execute();
+  const { actor, requestId = null, address = null } = by;
+  const [was = null, is = null] = [before && JSON.stringify(before), after && JSON.stringify(after)];
+  await sql`
+    insert into audit (actor, action, subject, before, after, request_id, address)
+    values (${actor}, ${action}, ${subject}, ${was}, ${is}, ${requestId}, ${address})`.execute(tx);
 }
 
 function expectUnchanged(before: Readonly<Record<string, unknown>>, expected: NonNullable<Actor['expected']>): void {

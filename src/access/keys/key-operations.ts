@@ -1,4 +1,5 @@
 /** Creates and revokes API keys for an operator: checks, change and audit line in one transaction. Used by the admin API and the CLI. */
+import { sql } from 'kysely';
 import { fail, failAt } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type Actor, writeAudit } from './audit.ts';
@@ -42,12 +43,8 @@ export function createKey(db: Db, input: KeyInput, context: CreateKeyContext): P
 }
 
 async function insertUser(tx: Tx, id: string, by: Actor): Promise<void> {
-  const { numInsertedOrUpdatedRows: inserted } = await tx
-    .insertInto('users')
-    .values({ id })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  if (inserted) await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}` });
+  const { numAffectedRows } = await sql`insert into users (id) values (${id}) on conflict do nothing`.execute(tx);
+  if (numAffectedRows) await writeAudit(tx, by, { action: 'user.created', subject: `user:${id}` });
 }
 
 /** The lock serialises concurrent requests for keys of the same name. */
@@ -78,14 +75,9 @@ export async function checkKeyName(
   { user, group, ...input }: Pick<KeyInput, 'user' | 'group' | 'name'>,
 ): Promise<void> {
   const name = nameOfKey(input);
-  const existing = await tx
-    .selectFrom('keys')
-    .select('id')
-    .where('user_id', '=', user)
-    .where('group_id', '=', group)
-    .where('name', '=', name)
-    .executeTakeFirst();
-  if (existing)
+  const { rows } = await sql`
+    select from keys where user_id = ${user} and group_id = ${group} and name = ${name}`.execute(tx);
+  if (rows.length > 0)
     throw failAt('conflict', 'name', `${user} already has a key "${name}" for ${group}; choose another name.`);
 }
 

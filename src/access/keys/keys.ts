@@ -1,6 +1,7 @@
 /** API keys as database rows. The value of a key is never stored; it is returned once, when the key is created. */
 import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'kysely';
 import * as core from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { CALLBACK_INFO, type GroupOrder } from '../../rules/index.ts';
@@ -73,13 +74,10 @@ export interface SavedKey {
 }
 
 export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
-  const stored = await db
-    .selectFrom('keys')
-    .selectAll()
-    .where('user_id', '=', input.user)
-    .where('group_id', '=', input.group)
-    .where('name', '=', nameOfKey(input))
-    .executeTakeFirst();
+  const { user, group } = input;
+  const { rows } = await sql<Row<'keys'>>`
+    select * from keys where user_id = ${user} and group_id = ${group} and name = ${nameOfKey(input)}`.execute(db);
+  const [stored] = rows;
   if (!stored) return insertKey(db, input, secrets);
   const given = givenHash(input, secrets);
   const isNew = given !== undefined && !given.equals(stored.hash);
@@ -154,13 +152,9 @@ const callbackSecretOf = (token: string): string => core.derive(token, CALLBACK_
 
 /** False when the key does not exist or was revoked before. */
 export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
-  const result = await db
-    .updateTable('keys')
-    .set({ revoked_at: new Date() })
-    .where('id', '=', id)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+  const { numAffectedRows = 0n } = await sql`
+    update keys set revoked_at = ${new Date()} where id = ${id} and revoked_at is null`.execute(db);
+  return numAffectedRows > 0n;
 }
 
 export const keyView = (row: Row<'keys'>, now: number): ShownKey =>

@@ -1,5 +1,6 @@
 /** Secrets of the gateway itself, sealed in the database: the admin token and the pepper of key hashes. */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { sql } from 'kysely';
 import { base62, type Sealer, WrongMasterKey } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 
@@ -19,11 +20,9 @@ export async function createAdminToken(db: Db, sealer: Sealer): Promise<string |
 export async function rotateAdminToken(db: Db, sealer: Sealer): Promise<string> {
   const token = newAdminToken();
   const sealed = sealer.seal(token, TOKEN_LOCATION);
-  await db
-    .insertInto('secrets')
-    .values({ name: ADMIN_TOKEN, sealed })
-    .onConflict((conflict) => conflict.column('name').doUpdateSet({ sealed }))
-    .execute();
+  await sql`
+    insert into secrets (name, sealed) values (${ADMIN_TOKEN}, ${sealed})
+    on conflict (name) do update set sealed = excluded.sealed`.execute(db);
   return token;
 }
 
@@ -54,12 +53,9 @@ const WRONG_MASTER_KEY =
 
 /** When several replicas start on an empty database, one inserts and all read the same value. */
 async function insertSecret(db: Db, name: string, sealed: string): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('secrets')
-    .values({ name, sealed })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  return Boolean(numInsertedOrUpdatedRows);
+  const { numAffectedRows } = await sql`
+    insert into secrets (name, sealed) values (${name}, ${sealed}) on conflict do nothing`.execute(db);
+  return Boolean(numAffectedRows);
 }
 
 const readSecret = async (db: Db, name: string): Promise<string | undefined> =>

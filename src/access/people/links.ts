@@ -80,22 +80,18 @@ export async function readLink(db: Db, token: string, now: number): Promise<Link
   const link = await findLink(db, token, now);
   if (!link) return undefined;
   const { person_id: id, purpose } = link;
-  const person =
-    id === null
-      ? undefined
-      : await db.selectFrom('people').select(['name', 'email']).where('id', '=', id).executeTakeFirst();
-  return { purpose: purpose as LinkPurpose, name: person?.name ?? null, email: person?.email ?? null };
+  const { rows } = await sql<{ name: string; email: string }>`select name, email from people where id = ${id}`.execute(
+    db,
+  );
+  return { purpose: purpose as LinkPurpose, name: rows[0]?.name ?? null, email: rows[0]?.email ?? null };
 }
 
-const findLink = async (db: Db, token: string, now: number): Promise<Row<'person_links'> | undefined> =>
-  isToken(token)
-    ? db
-        .selectFrom('person_links')
-        .selectAll()
-        .where('token_hash', '=', hashToken(token))
-        .where('expires_at', '>', new Date(now))
-        .executeTakeFirst()
-    : undefined;
+async function findLink(db: Db, token: string, now: number): Promise<Row<'person_links'> | undefined> {
+  if (!isToken(token)) return undefined;
+  const { rows } = await sql<Row<'person_links'>>`
+    select * from person_links where token_hash = ${hashToken(token)} and expires_at > ${new Date(now)}`.execute(db);
+  return rows[0];
+}
 
 export interface LinkUse {
   readonly token: string;

@@ -1,6 +1,6 @@
 /** Password hashes: argon2id, keyed with the pepper so that a stolen dump alone cannot be guessed at, off the event loop, a few at a time. */
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { fail } from '../../core/index.ts';
+import { overloaded } from '../../core/index.ts';
 import { PASSWORD_HASH, PASSWORD_QUEUE } from '../../rules/index.ts';
 
 type Parameters = Omit<Argon2Parameters, 'message' | 'nonce'> & { readonly nonce: Buffer };
@@ -48,7 +48,7 @@ export class Passwords {
   async #acquire(): Promise<void> {
     if (this.#running >= this.#limits.running) {
       if (this.#waiting.length >= this.#limits.waiting)
-        throw fail('server_is_overloaded', 'Too many sign-ins at once; retry shortly.', { retryAfter: 2 });
+        throw overloaded('Too many sign-ins at once; retry shortly.', 2);
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
     this.#running += 1;

@@ -1,4 +1,5 @@
 /** Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the admin API and the CLI. */
+import { sql } from 'kysely';
 import { fail, failAt } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
@@ -88,17 +89,14 @@ export const changePerson = (
     const user = change.user === undefined ? before.user_id : change.user;
     const isDisabled = change.disabled ?? before.disabled_at !== null;
     await checkUser(tx, role, user);
-    const after = await tx
-      .updateTable('people')
-      .set({
-        ...(change.name !== undefined && { name: change.name }),
-        role,
-        user_id: user,
-        disabled_at: isDisabled ? (before.disabled_at ?? new Date(now)) : null,
-      })
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirstOrThrow();
+    const columns = {
+      name: change.name ?? before.name,
+      role,
+      user_id: user,
+      disabled_at: isDisabled ? (before.disabled_at ?? new Date(now)) : null,
+    };
+    await tx.updateTable('people').set(columns).where('id', '=', id).execute();
+    const after = { ...before, ...columns };
     if (isActiveOperator(before) && !isActiveOperator(after)) await expectOtherOperator(tx);
     if (role !== before.role || isDisabled) await endSessions(tx, id);
     if (isDisabled) await tx.deleteFrom('person_links').where('person_id', '=', id).execute();
@@ -114,14 +112,8 @@ const lockOperators = (tx: Db) =>
   tx.selectFrom('people').select('id').where('role', '=', 'operator').orderBy('id').forUpdate().execute();
 
 async function expectOtherOperator(tx: Db): Promise<void> {
-  const other = await tx
-    .selectFrom('people')
-    .select('id')
-    .where('role', '=', 'operator')
-    .where('disabled_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  if (!other) throw fail('conflict', 'This is the last operator who can sign in; invite another one first.');
+  const { rows } = await sql`select from people where role = 'operator' and disabled_at is null limit 1`.execute(tx);
+  if (rows.length === 0) throw fail('conflict', 'This is the last operator who can sign in; invite another one first.');
 }
 
 export const signOutPerson = (db: Db, id: string, { by }: PeopleContext): Promise<PersonRow> =>

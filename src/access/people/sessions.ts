@@ -32,16 +32,11 @@ export interface NewSession {
 export async function beginSession(tx: Db, row: PersonRow, now: number): Promise<NewSession> {
   const token = newToken();
   const tokenHash = hashToken(token);
-  const times = { created_at: new Date(now), seen_at: new Date(now), expires_at: new Date(now + SESSION_MS.total) };
-  await tx
-    .insertInto('person_sessions')
-    .values({ token_hash: tokenHash, person_id: row.id, ...times })
-    .execute();
-  await tx
-    .updateTable('people')
-    .set({ signed_in_at: new Date(now) })
-    .where('id', '=', row.id)
-    .execute();
+  const [begun, end] = [new Date(now), new Date(now + SESSION_MS.total)];
+  await sql`
+    insert into person_sessions (token_hash, person_id, created_at, seen_at, expires_at)
+    values (${tokenHash}, ${row.id}, ${begun}, ${begun}, ${end})`.execute(tx);
+  await sql`update people set signed_in_at = ${begun} where id = ${row.id}`.execute(tx);
   await sql`
     delete from person_sessions where token_hash in (
       select token_hash from person_sessions where person_id = ${row.id}
@@ -53,23 +48,14 @@ export async function beginSession(tx: Db, row: PersonRow, now: number): Promise
 export async function findPersonSession(db: Db, token: string, now: number): Promise<Session | undefined> {
   if (!isToken(token)) return undefined;
   const tokenHash = hashToken(token);
-  const row = await db
-    .selectFrom('person_sessions as s')
-    .innerJoin('people as p', 'p.id', 's.person_id')
-    .selectAll('p')
-    .select('s.seen_at')
-    .where('s.token_hash', '=', tokenHash)
-    .where('s.expires_at', '>', new Date(now))
-    .where('s.seen_at', '>', new Date(now - SESSION_MS.idle))
-    .where('p.disabled_at', 'is', null)
-    .executeTakeFirst();
+  const { rows } = await sql<PersonRow & { readonly seen_at: Date }>`
+    select p.*, s.seen_at from person_sessions s join people p on p.id = s.person_id
+    where s.token_hash = ${tokenHash} and s.expires_at > ${new Date(now)}
+      and s.seen_at > ${new Date(now - SESSION_MS.idle)} and p.disabled_at is null`.execute(db);
+  const [row] = rows;
   if (!row) return undefined;
   if (now - row.seen_at.getTime() > SESSION_MS.touch)
-    await db
-      .updateTable('person_sessions')
-      .set({ seen_at: new Date(now) })
-      .where('token_hash', '=', tokenHash)
-      .execute();
+    await sql`update person_sessions set seen_at = ${new Date(now)} where token_hash = ${tokenHash}`.execute(db);
   return { person: toPerson(row), csrf: csrfOf(token), tokenHash };
 }
 

@@ -1,4 +1,5 @@
 /** The demo configuration: a group of each style and video variant on simulated providers, priced models, one user, its keys. */
+import { sql } from 'kysely';
 import type { Db } from '../../platform/db/index.ts';
 import { type VideoVariant, words } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
@@ -143,11 +144,6 @@ function videoModel(id: string, variant: VideoVariant) {
 }
 
 export async function hasDemo(db: Db): Promise<boolean> {
-  const rows = await db
-    .selectFrom('accounts')
-    .select('id')
-    .where('id', 'like', `${ACCOUNT_PREFIX}%`)
-    .limit(1)
-    .execute();
+  const { rows } = await sql`select from accounts where id like ${`${ACCOUNT_PREFIX}%`} limit 1`.execute(db);
   return rows.length > 0;
 }

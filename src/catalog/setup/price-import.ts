@@ -1,8 +1,10 @@
 /** Import of public prices for models of the catalog: a plan, applied unchanged in one transaction. Old price rows stay, because charges refer to them. */
+
 import type { Provider } from '@pydantic/genai-prices';
+import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
-import type { Db, Tx } from '../../platform/db/index.ts';
+import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import type { Style } from '../../rules/index.ts';
 import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { lockSetup } from './apply.ts';
@@ -125,19 +127,12 @@ async function priceList(): Promise<readonly Provider[]> {
   return (await waitForUpdate()) ?? [];
 }
 
-type CatalogLine = Awaited<ReturnType<typeof readLines>>[number];
+type CatalogLine = Row<'models'> & Pick<Row<'groups'>, 'style'>;
 
-async function readLines(db: Db, { group, model }: ImportOptions) {
-  const lines = await db
-    .selectFrom('models as m')
-    .innerJoin('groups as g', 'g.id', 'm.group_id')
-    .select(['m.id', 'm.group_id', 'm.pattern', 'm.upstream', 'm.context', 'm.max_output', 'm.free', 'g.style'])
-    .where('g.style', '<>', 'video')
-    .orderBy('g.position')
-    .orderBy('g.id')
-    .orderBy('m.position')
-    .orderBy('m.id')
-    .execute();
+async function readLines(db: Db, { group, model }: ImportOptions): Promise<CatalogLine[]> {
+  const { rows: lines } = await sql<CatalogLine>`
+    select m.*, g.style from models m join groups g on g.id = m.group_id
+    where g.style <> 'video' order by g.position, g.id, m.position, m.id`.execute(db);
   const groups = new Set(lines.map((line) => line.group_id));
   if (group !== undefined && !groups.has(group))
     throw new ImportError(
@@ -221,12 +216,9 @@ async function providerOf(
   options: ImportOptions,
 ): Promise<Provider | { skip: string }> {
   const byId = (id: string | undefined) => list.find((provider) => provider.id === id);
-  const accounts = await db
-    .selectFrom('accounts')
-    .innerJoin('account_groups as g', 'g.account_id', 'accounts.id')
-    .select('base_url')
-    .where('g.group_id', '=', line.group_id)
-    .execute();
+  const { rows: accounts } = await sql<{ base_url: string }>`
+    select base_url from accounts a join account_groups g on g.account_id = a.id
+    where g.group_id = ${line.group_id}`.execute(db);
   const known = new Set(
     accounts.flatMap(({ base_url }) => {
       const provider = list.find(({ api_pattern }) => new RegExp(`^(?:${api_pattern})`).test(base_url));

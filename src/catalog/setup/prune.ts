@@ -1,7 +1,7 @@
 /** Removes objects that a file does not name. Users and prices stay, because history refers to them; for the same reason keys are revoked. */
 import { sql } from 'kysely';
 import { markKeyRevoked } from '../../access/keys/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
+import type { Row, Tx } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import type { Change, RecordChange } from './save-row.ts';
 import { SetupError } from './setup-document.ts';
@@ -77,11 +77,8 @@ export async function findUnnamed(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
 
 async function unnamedKeys(tx: Tx, file: SetupFile): Promise<{ readonly id: string; readonly object: string }[]> {
   const named = new Set(file.keys.map((key) => `${key.user}/${key.group}/${key.name ?? 'default'}`));
-  const keys = await tx
-    .selectFrom('keys')
-    .select(['id', 'name', 'user_id', 'group_id'])
-    .where('revoked_at', 'is', null)
-    .execute();
+  const { rows: keys } = await sql<Pick<Row<'keys'>, 'id' | 'name' | 'user_id' | 'group_id'>>`
+    select id, name, user_id, group_id from keys where revoked_at is null`.execute(tx);
   return keys
     .filter((key) => !named.has(`${key.user_id}/${key.group_id}/${key.name}`))
     .map((key) => ({ id: key.id, object: `key ${key.name} of ${key.user_id} in ${key.group_id}` }));

@@ -1,5 +1,5 @@
 /** Memory for request bodies: one bound for the process, against many uploads at once, and a share for each owner. */
-import { type ApiError, fail } from '../../core/index.ts';
+import { type ApiError, fail, overloaded } from '../../core/index.ts';
 
 /** The part of the budget that one body takes. */
 export interface BodyReservation {
@@ -49,7 +49,7 @@ export class BodyBudget {
     return {
       add: (bytes) => {
         // Bytes may still arrive after the request was rejected; nothing would release them.
-        const rejection = isOpen ? this.#rejectionOf(bytes, owner, held) : overloaded();
+        const rejection = isOpen ? this.#rejectionOf(bytes, owner, held) : isFull();
         if (rejection) throw rejection;
         this.#change(owner, bytes);
         held += bytes;
@@ -69,7 +69,7 @@ export class BodyBudget {
   #rejectionOf(bytes: number, owner: string, held: number): ApiError | undefined {
     const total = this.#reserved + bytes;
     if (this.spare && total + this.spare.bytes > this.maxBytes) this.spare.drop();
-    if (total > this.maxBytes) return overloaded();
+    if (total > this.maxBytes) return isFull();
     if (held + bytes <= SMALL_BODY_BYTES) return undefined;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
     return total > this.maxBytes / 2 && owned > this.#shareBytes ? shareIsTaken() : undefined;
@@ -83,8 +83,7 @@ export class BodyBudget {
   }
 }
 
-const overloaded = (): ApiError =>
-  fail('server_is_overloaded', 'Too many large requests are being received. Try again shortly.', { retryAfter: 1 });
+const isFull = (): ApiError => overloaded('Too many large requests are being received. Try again shortly.', 1);
 
 const shareIsTaken = (): ApiError =>
   fail(

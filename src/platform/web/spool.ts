@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorFields, fail, type Log, type Span } from '../../core/index.ts';
+import { errorFields, type Log, overloaded, type Span } from '../../core/index.ts';
 import { type BodySink, type BodyTransfer, receiveBody, tooLarge } from './body.ts';
 import { BodyBudget, type BodyReservation } from './body-budget.ts';
 import type { Call } from './call.ts';
@@ -62,10 +62,7 @@ export class Spool {
 
   #unavailable(error: unknown): Error {
     this.#options.log.error('spool.failed', errorFields(error));
-    return fail('server_is_overloaded', 'The server cannot store the upload now. Try again shortly.', {
-      cause: error,
-      retryAfter: 5,
-    });
+    return overloaded('The server cannot store the upload now. Try again shortly.', 5, error);
   }
 }
 

@@ -1,7 +1,7 @@
 /** What replicas know about accounts, shared through the database every second, and at once for parks. Survives restarts, and never delays a request. */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import type { Db, Row } from '../../platform/db/index.ts';
 import type { FaultKind, TimeoutClass } from '../../rules/index.ts';
 import type { LimitedAccount, UsedRates } from './account-usage.ts';
 import type { AccountUse, Cooldown, Park } from './cooldown.ts';
@@ -80,10 +80,8 @@ export class SharedHealth {
     await this.#repetition?.stop();
     await this.#attempt();
     const { db, replicaId } = this.#options;
-    await db
-      .deleteFrom('account_loads')
-      .where('replica_id', '=', replicaId())
-      .execute()
+    await sql`delete from account_loads where replica_id = ${replicaId()}`
+      .execute(db)
       .catch((error: unknown) => this.#onError(error));
   }
 
@@ -126,14 +124,10 @@ export class SharedHealth {
         const { operation, model } = columnsOf(key);
         if (cooldown) await saveCooldown(tx, saved, { operation, model }, cooldown);
         else if (endedUntil !== undefined)
-          await tx
-            .deleteFrom('account_cooldowns')
-            .where('account_id', '=', account)
-            .where('operation', '=', operation)
-            .where('model', '=', model)
-            // A cooldown that began at another replica meanwhile stays.
-            .where('until', '<=', new Date(endedUntil))
-            .execute();
+          // A cooldown that began at another replica meanwhile stays.
+          await sql`
+            delete from account_cooldowns where account_id = ${account} and operation = ${operation}
+              and model = ${model} and until <= ${new Date(endedUntil)}`.execute(tx);
         if (park) await savePark(tx, saved, park);
       }
     });
@@ -254,12 +248,8 @@ export async function lockHealth(tx: Db): Promise<void> {
 
 /** Also cooldowns that are over: their circuits wait for a probe. */
 export async function readSharedState(db: Db): Promise<SharedState> {
-  const cooldowns = await db
-    .selectFrom('account_cooldowns')
-    .selectAll()
-    .orderBy('until', 'desc')
-    .limit(MAX_ROWS)
-    .execute();
+  const { rows: cooldowns } = await sql<Row<'account_cooldowns'>>`
+    select * from account_cooldowns order by until desc limit ${MAX_ROWS}`.execute(db);
   const parks = await db.selectFrom('account_parks').selectAll().limit(MAX_ROWS).execute();
   return {
     cooldowns: cooldowns.map((row) => ({
