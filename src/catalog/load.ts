@@ -1,4 +1,5 @@
 /** Reads the catalog from the database. Decrypted credentials stay in memory only. */
+import { sql } from 'kysely';
 import { errorFields, type Log, type Nanos, parseNanos, type Sealer } from '../core/index.ts';
 import { type Db, type Row, snapshot } from '../platform/db/index.ts';
 import type { AccountLimits } from '../providers/pool/index.ts';
@@ -108,10 +109,12 @@ function readAssets(
   };
 }
 
+const ofGroup = (column: string, group: string | undefined) =>
+  group === undefined ? sql`true` : sql`${sql.ref(column)} = ${group}`;
+
 export async function readModelLines(db: Db, group?: string): Promise<Map<string, ModelLine[]>> {
-  let find = db.selectFrom('models').selectAll().orderBy('position').orderBy('id');
-  if (group !== undefined) find = find.where('group_id', '=', group);
-  const rows = await find.execute();
+  const { rows } = await sql<Row<'models'>>`
+    select * from models where ${ofGroup('group_id', group)} order by position, id`.execute(db);
   const prices = await readPrices(db, group);
   const byGroup = Map.groupBy(rows, (row) => row.group_id);
   return new Map(
@@ -133,14 +136,9 @@ export async function readModelLines(db: Db, group?: string): Promise<Map<string
 
 /** Leaves out prices of removed models, which exist only because charges refer to them. */
 async function readPrices(db: Db, group?: string): Promise<Map<bigint | null, PriceRow[]>> {
-  let find = db
-    .selectFrom('prices')
-    .selectAll()
-    .where('model_id', 'is not', null)
-    .orderBy('valid_from', 'desc')
-    .orderBy('id', 'desc');
-  if (group !== undefined) find = find.where('model_group', '=', group);
-  const rows = await find.execute();
+  const { rows } = await sql<Row<'prices'>>`
+    select * from prices where model_id is not null and ${ofGroup('model_group', group)}
+    order by valid_from desc, id desc`.execute(db);
   const byModel = Map.groupBy(rows, (row) => row.model_id);
   return new Map(
     [...byModel].map(([model, prices]) => [

@@ -4,21 +4,17 @@ import { fail } from './errors.ts';
 
 export class StepBudget {
   readonly max: number;
-  #taken: number;
+  taken: number;
 
   constructor(max: number = REQUEST_LIMITS.steps, taken = 0) {
     this.max = max;
-    this.#taken = taken;
-  }
-
-  get taken(): number {
-    return this.#taken;
+    this.taken = taken;
   }
 
   /** Throws beyond the budget: the request is refused, whatever was being read. */
   take(steps = 1): void {
-    this.#taken += steps;
-    if (this.#taken > this.max)
+    this.taken += steps;
+    if (this.taken > this.max)
       throw fail(
         'request_too_complex',
         `The request has more than ${this.max} values, and boxes, frames and samples of its media, together; send fewer or shorter media.`,

@@ -56,7 +56,7 @@ export async function copyIn(
 ): Promise<number> {
   const query = new IncomingCopy(statement);
   client.query(query as unknown as Submittable);
-  await query.opened;
+  await query.opened.promise;
   try {
     for await (const chunk of source) await query.send(chunk);
   } catch (error) {
@@ -68,7 +68,7 @@ export async function copyIn(
 
 class IncomingCopy {
   readonly #statement: string;
-  readonly #opened = Promise.withResolvers<void>();
+  readonly opened = Promise.withResolvers<void>();
   readonly #rows = Promise.withResolvers<number>();
   #connection: CopyConnection | undefined;
   #error: Error | undefined;
@@ -78,12 +78,8 @@ class IncomingCopy {
   constructor(statement: string) {
     this.#statement = statement;
     // Either may fail while only the other one is awaited.
-    this.#opened.promise.catch(() => {});
+    this.opened.promise.catch(() => {});
     this.#rows.promise.catch(() => {});
-  }
-
-  get opened(): Promise<void> {
-    return this.#opened.promise;
   }
 
   async send(chunk: Buffer): Promise<void> {
@@ -114,7 +110,7 @@ class IncomingCopy {
   }
 
   handleCopyInResponse(): void {
-    this.#opened.resolve();
+    this.opened.resolve();
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
@@ -127,7 +123,7 @@ class IncomingCopy {
 
   handleError(error: Error): void {
     this.#error ??= error;
-    this.#opened.reject(error);
+    this.opened.reject(error);
     this.#rows.reject(error);
     this.#wake();
   }

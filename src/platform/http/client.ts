@@ -71,13 +71,9 @@ export interface HttpClient {
 }
 
 /** One request on its way, as a transport reports it. Exactly one of `onEnd` and `onError` comes last. */
-export interface TransportUser {
+export interface TransportUser extends Omit<ResponseListener, 'onError'> {
   /** The connection is open, and the request is being sent. */
   onOpen(): void;
-  onHead(status: number, headers: HttpHeaders): void;
-  /** The user owns `chunk`. Returns false to pause the connection. With `isLast`, `onEnd` follows in the same turn. */
-  onData(chunk: Buffer, isLast?: boolean): boolean;
-  onEnd(): void;
   /**
    * `wasOpen` is false when the connection was never established, so that no request was sent. `wasClosing`: the server closed a
    * connection that had served other requests, without a byte of a response to this one.

@@ -123,9 +123,10 @@ class LiveExchange implements client.Exchange, client.TransportUser, HasDeadline
   }
 
   /** Gives up on the response. */
-  #stop(code: string): void {
+  #stop(code: string, kind: client.TransportError['kind'] = 'failed'): void {
     this.#finish()?.close();
-    this.#reportError({ kind: 'failed', code });
+    this.#decoder?.close();
+    this.#reportError({ kind, code });
   }
 
   onData(chunk: Buffer, isLast?: boolean): boolean {
@@ -154,9 +155,7 @@ class LiveExchange implements client.Exchange, client.TransportUser, HasDeadline
 
   onDeadline(now: number): void {
     const code = now >= this.#totalDeadline ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
-    this.#finish()?.close();
-    this.#decoder?.close();
-    this.#reportError({ kind: 'timeout', code });
+    this.#stop(code, 'timeout');
   }
 
   resume(): void {

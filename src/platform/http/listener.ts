@@ -28,6 +28,8 @@ export interface ListenerOptions {
 }
 
 export class HttpServer {
+  /** Since the start. */
+  refusedConnections = 0;
   readonly #connections = new IndexedList<WireServerConnection>();
   /** Open connections by network. Clients choose the networks, but each entry needs an open connection. */
   readonly #byNetwork = new Map<string, number>();
@@ -43,7 +45,6 @@ export class HttpServer {
   /** The TCP connections below TLS, of which some have not finished their handshake. */
   readonly #encrypted = new Set<Socket>();
   #accepted = 0;
-  #refusedTotal = 0;
   #reportedRefused = 0;
   /** Where the next search for an idle connection begins. */
   #cursor = 0;
@@ -59,10 +60,6 @@ export class HttpServer {
 
   get openConnections(): number {
     return this.#connections.size;
-  }
-
-  get refusedConnections(): number {
-    return this.#refusedTotal;
   }
 
   /** A TLS server that does not listen itself. */
@@ -204,7 +201,7 @@ export class HttpServer {
   };
 
   #refuse(socket: Socket): void {
-    this.#refusedTotal += 1;
+    this.refusedConnections += 1;
     if (this.#refused.size >= SERVER_BOUNDS.refusedResponses.limit) return void socket.destroy();
     const connection = new WireServerConnection(socket, this.#host, (closed) => this.#refused.remove(closed));
     this.#refused.add(connection);
@@ -224,8 +221,9 @@ export class HttpServer {
       const now = clock.elapsed();
       for (const connection of this.#connections.all()) connection.checkTimeouts(now);
       // Here, so that a flood of connections does not become a flood of log lines.
-      if (this.#refusedTotal > this.#reportedRefused) this.#host.onRefused(this.#refusedTotal - this.#reportedRefused);
-      this.#reportedRefused = this.#refusedTotal;
+      if (this.refusedConnections > this.#reportedRefused)
+        this.#host.onRefused(this.refusedConnections - this.#reportedRefused);
+      this.#reportedRefused = this.refusedConnections;
       this.#isChecking = false;
       if (this.#connections.size > 0) this.#check();
     });

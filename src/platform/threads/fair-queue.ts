@@ -8,11 +8,7 @@ interface Owned {
 export class FairQueue<T extends Owned> {
   /** By user and key, each in the order of their turns. */
   readonly #users = new Map<string, Map<string, T[]>>();
-  #size = 0;
-
-  get size(): number {
-    return this.#size;
-  }
+  size = 0;
 
   sizeOf(userId: string): number {
     return [...(this.#users.get(userId)?.values() ?? [])].reduce((sum, { length }) => sum + length, 0);
@@ -22,7 +18,7 @@ export class FairQueue<T extends Owned> {
     const { id, userId } = entry.key;
     const keys: Map<string, T[]> = entryOf(this.#users, userId, () => new Map());
     entryOf(keys, id, () => []).push(entry);
-    this.#size += 1;
+    this.size += 1;
   }
 
   /** The next entry of the first user in turn that may have one now. */
@@ -32,7 +28,7 @@ export class FairQueue<T extends Owned> {
       const entry = takeTurn(keys);
       this.#users.delete(userId);
       if (keys.size > 0) this.#users.set(userId, keys);
-      this.#size -= 1;
+      this.size -= 1;
       return entry;
     }
     return undefined;
@@ -41,7 +37,7 @@ export class FairQueue<T extends Owned> {
   clear(): T[] {
     const entries = [...this.#users.values()].flatMap((keys) => [...keys.values()].flat());
     this.#users.clear();
-    this.#size = 0;
+    this.size = 0;
     return entries;
   }
 }

@@ -23,8 +23,8 @@ export const SMALL_BODY_BYTES = 256 * 1024;
 
 export class BodyBudget {
   readonly maxBytes: number;
+  reservedBytes = 0;
   readonly #shareBytes: number;
-  #reserved = 0;
   /** Bytes of each owner that holds any. */
   readonly #owned = new Map<string, number>();
   /** Counts too, and goes first. */
@@ -62,12 +62,8 @@ export class BodyBudget {
     };
   }
 
-  get reservedBytes(): number {
-    return this.#reserved;
-  }
-
   #rejectionOf(bytes: number, owner: string, held: number): ApiError | undefined {
-    const total = this.#reserved + bytes;
+    const total = this.reservedBytes + bytes;
     if (this.spare && total + this.spare.bytes > this.maxBytes) this.spare.drop();
     if (total > this.maxBytes) return isFull();
     if (held + bytes <= SMALL_BODY_BYTES) return undefined;
@@ -76,7 +72,7 @@ export class BodyBudget {
   }
 
   #change(owner: string, bytes: number): void {
-    this.#reserved += bytes;
+    this.reservedBytes += bytes;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
     if (owned > 0) this.#owned.set(owner, owned);
     else this.#owned.delete(owner);

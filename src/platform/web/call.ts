@@ -62,15 +62,17 @@ export class Call implements core.IndexedMember {
   tap: BodyTap | undefined;
   /** The call of a client that disconnects ends with its handler, which may still learn what to charge. */
   endsWithHandler = false;
+  /** The client disconnected, or the call was interrupted, before the client had the whole response. */
+  isClientGone = false;
+  /** The server stopped before the response was complete. */
+  isInterrupted = false;
   /** The work that reading its body may take. */
   readonly steps = new core.StepBudget();
   readonly #clock: core.Clock;
   readonly #begunMs: number;
   #headers: Readonly<Record<string, string>>;
   #closedMs: number | undefined;
-  #isGone = false;
   #isClosed = false;
-  #isInterrupted = false;
   #endInterrupted: (() => void) | undefined;
   readonly #onGone: (() => void)[] = [];
   readonly #onClose: (() => void)[] = [];
@@ -127,16 +129,6 @@ export class Call implements core.IndexedMember {
     this.#headers = rest;
   }
 
-  /** True when the client disconnected, or the call was interrupted, before the client had the whole response. */
-  get isClientGone(): boolean {
-    return this.#isGone;
-  }
-
-  /** True when the server stopped before the response was complete. */
-  get isInterrupted(): boolean {
-    return this.#isInterrupted;
-  }
-
   /** Sets how a response that has begun ends when the server stops: with the error event of its format. Without it, the body is cut. */
   onInterrupted(end: () => void): void {
     this.#endInterrupted = end;
@@ -148,8 +140,8 @@ export class Call implements core.IndexedMember {
    */
   interrupt(reject: () => void): void {
     const { response } = this;
-    if (response.writableEnded || response.destroyed || this.#isGone) return;
-    this.#isInterrupted = true;
+    if (response.writableEnded || response.destroyed || this.isClientGone) return;
+    this.isInterrupted = true;
     this.addLogFields({ code: 'shutting_down' });
     if (!response.headersSent) reject();
     else if (this.#endInterrupted) this.#endInterrupted();
@@ -164,7 +156,7 @@ export class Call implements core.IndexedMember {
 
   /** Calls `listener` at most once, when the client disconnects early; immediately when it already has. */
   onClientGone(listener: () => void): void {
-    if (this.#isGone) listener();
+    if (this.isClientGone) listener();
     else this.#onGone.push(listener);
   }
 
@@ -213,7 +205,7 @@ export class Call implements core.IndexedMember {
   }
 
   #leave(): void {
-    this.#isGone = true;
+    this.isClientGone = true;
     for (const listener of this.#onGone.splice(0)) listener();
   }
 }

@@ -34,10 +34,10 @@ const POLL_MS = 2_000;
 const MAX_FILE_BYTES = 256 * 1024;
 
 export class Certificate {
+  pair: CertificatePair;
   readonly #options: CertificateOptions;
   readonly #listeners: ((pair: CertificatePair) => void)[] = [];
   readonly #repetition: Repetition;
-  #pair: CertificatePair;
   /** Why the files cannot be used, as last seen and as last logged. */
   #problem = '';
   #reported = '';
@@ -49,16 +49,12 @@ export class Certificate {
 
   private constructor(options: CertificateOptions, pair: CertificatePair) {
     this.#options = options;
-    this.#pair = pair;
+    this.pair = pair;
     this.#repetition = repeat(() => this.#reload(), {
       clock: options.clock,
       intervalMs: POLL_MS,
       onError: (error) => this.#onProblem(error),
     });
-  }
-
-  get pair(): CertificatePair {
-    return this.#pair;
   }
 
   /** Calls `listener` with every later pair. */
@@ -74,8 +70,8 @@ export class Certificate {
     const pair = await readCertificate(this.#options.files);
     this.#problem = '';
     this.#reported = '';
-    if (pair.cert === this.#pair.cert && pair.key === this.#pair.key) return;
-    this.#pair = pair;
+    if (pair.cert === this.pair.cert && pair.key === this.pair.key) return;
+    this.pair = pair;
     for (const listener of this.#listeners) listener(pair);
     this.#options.log.info('tls.reloaded', { valid_until: new Date(pair.validUntil).toISOString() });
   }

@@ -14,17 +14,7 @@ export { MetricsBook } from './metrics-book.ts';
 export { ReplySample } from './reply-sample.ts';
 export { ResponseSink } from './response-sink.ts';
 export { methodsOf, ROUTES } from './routes.ts';
-export {
-  idHeaders,
-  type RenderError,
-  type RenderedError,
-  STREAM_HEADERS,
-  sendError,
-  sendJson,
-  sendJsonText,
-  sendNoContent,
-  UNBUFFERED,
-} from './send.ts';
+export * from './send.ts';
 export { Shedder } from './shedder.ts';
 export { Spool, type SpooledBody } from './spool.ts';
 export { type WebSocketConnection, WebSocketServer } from './websocket.ts';

@@ -13,13 +13,12 @@ export interface ShedderOptions {
 }
 
 export class Shedder {
-  readonly #clock: Clock;
-  readonly #bodyBudget: ShedderOptions['bodyBudget'];
-  readonly #endTurn: () => void;
+  /** Refused requests by priority, since the start. */
+  readonly refused = new Map<rules.SheddablePriority, number>(rules.PRIORITIES.map((priority) => [priority, 0]));
+  readonly #options: Required<ShedderOptions>;
   readonly #classes = new Map(
     rules.PRIORITIES.map((priority) => [priority, new AdmittedShare(rules.SHEDDING[priority].delayMs)]),
   );
-  readonly #refused = new Map<rules.SheddablePriority, number>(rules.PRIORITIES.map((priority) => [priority, 0]));
   /** The latest delays in milliseconds, in a ring. */
   readonly #delays = new Float64Array(rules.SHED_WINDOW);
   #samples = 0;
@@ -29,16 +28,9 @@ export class Shedder {
   #isStopped = false;
   #cancel: () => void = () => {};
 
-  constructor({ clock, bodyBudget, endTurn = turnEnder() }: ShedderOptions) {
-    this.#clock = clock;
-    this.#bodyBudget = bodyBudget;
-    this.#endTurn = endTurn;
+  constructor(options: ShedderOptions) {
+    this.#options = { endTurn: turnEnder(), ...options };
     this.#sample();
-  }
-
-  /** Refused requests by priority, since the start. */
-  get refused(): ReadonlyMap<rules.SheddablePriority, number> {
-    return this.#refused;
   }
 
   stop(): void {
@@ -62,14 +54,14 @@ export class Shedder {
     if (priority === 'never') return false;
     this.#sampleInTurn();
     const isRefused = this.#classes.get(priority)?.refuses() === true || !this.#hasRoom(priority, bodyBytes);
-    if (isRefused) this.#refused.set(priority, (this.#refused.get(priority) ?? 0) + 1);
+    if (isRefused) this.refused.set(priority, (this.refused.get(priority) ?? 0) + 1);
     return isRefused;
   }
 
   /** Small bodies take no part in the budget. A body of unknown length is refused only where there is no room left. */
   #hasRoom(priority: rules.SheddablePriority, bodyBytes: number): boolean {
     if (bodyBytes <= SMALL_BODY_BYTES) return true;
-    const { reservedBytes, maxBytes } = this.#bodyBudget;
+    const { reservedBytes, maxBytes } = this.#options.bodyBudget;
     const limit = maxBytes * rules.SHEDDING[priority].bodyShare;
     // A body above the limit of its endpoint gets its own error, and one alone always has its chance.
     if (reservedBytes === 0) return true;
@@ -77,24 +69,24 @@ export class Shedder {
   }
 
   #sample(): void {
-    this.#dueAt = this.#clock.elapsed() + rules.SHED_SAMPLE_MS;
-    this.#cancel = this.#clock.after(rules.SHED_SAMPLE_MS, () => {
-      this.#record(Math.max(0, this.#clock.elapsed() - this.#dueAt));
+    this.#dueAt = this.#options.clock.elapsed() + rules.SHED_SAMPLE_MS;
+    this.#cancel = this.#options.clock.after(rules.SHED_SAMPLE_MS, () => {
+      this.#record(Math.max(0, this.#options.clock.elapsed() - this.#dueAt));
       this.#sample();
     });
   }
 
   /** Within a long turn of the event loop no timer fires. */
   #sampleInTurn(): void {
-    const now = this.#clock.elapsed();
+    const now = this.#options.clock.elapsed();
     const lateMs = now - this.#dueAt;
     if (lateMs < rules.SHED_LONG_TURN_MS || now - this.#recordedAt < rules.SHED_SAMPLE_MS) return;
     this.#record(lateMs);
-    this.#endTurn();
+    this.#options.endTurn();
   }
 
   #record(delayMs: number): void {
-    this.#recordedAt = this.#clock.elapsed();
+    this.#recordedAt = this.#options.clock.elapsed();
     this.#delays[this.#samples % rules.SHED_WINDOW] = delayMs;
     this.#samples += 1;
     const recent = medianOf(this.#latest(rules.SHED_RECENT));

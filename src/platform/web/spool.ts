@@ -42,7 +42,7 @@ export class Spool {
     const writer = new SpoolWriter(file, { limit, inspect, reservation });
     try {
       writer.transfer = receiveBody(call, limit, writer);
-      return spooledBody(file, await writer.done);
+      return spooledBody(file, await writer.done.promise);
     } catch (error) {
       throw isDiskError(error) ? this.#unavailable(error) : error;
     }
@@ -78,9 +78,9 @@ interface WriterOptions {
 /** Writes chunks in order; resolves with the size of the body. */
 class SpoolWriter implements BodySink {
   transfer: BodyTransfer | undefined;
+  readonly done = Promise.withResolvers<number>();
   readonly #file: FileHandle;
   readonly #options: WriterOptions;
-  readonly #done = Promise.withResolvers<number>();
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #size = 0;
@@ -93,10 +93,6 @@ class SpoolWriter implements BodySink {
   constructor(file: FileHandle, options: WriterOptions) {
     this.#file = file;
     this.#options = options;
-  }
-
-  get done(): Promise<number> {
-    return this.#done.promise;
   }
 
   add(chunk: Buffer): boolean {
@@ -123,7 +119,7 @@ class SpoolWriter implements BodySink {
   }
 
   fail(error: unknown): void {
-    this.#done.reject(error);
+    this.done.reject(error);
   }
 
   async #write(): Promise<void> {
@@ -146,7 +142,7 @@ class SpoolWriter implements BodySink {
 
   #finish(): void {
     if (this.#rejection) this.fail(this.#rejection);
-    else this.#done.resolve(this.#size);
+    else this.done.resolve(this.#size);
   }
 }
 

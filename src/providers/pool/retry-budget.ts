@@ -12,16 +12,12 @@ interface Slot {
 }
 
 export class RetryBudget {
+  refused = 0;
   readonly #clock: Clock;
   #slots: Slot[] = [];
-  #refused = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-  }
-
-  get refused(): number {
-    return this.#refused;
   }
 
   countCall(): void {
@@ -33,7 +29,7 @@ export class RetryBudget {
     const calls = this.#slots.reduce((sum, one) => sum + one.calls, 0);
     const retries = this.#slots.reduce((sum, one) => sum + one.retries, 0);
     if (retries >= RETRY_BUDGET.floor + calls * RETRY_BUDGET.share) {
-      this.#refused += 1;
+      this.refused += 1;
       return false;
     }
     slot.retries += 1;

@@ -1,11 +1,4 @@
 export { credentialHeaders, locateUpstream, type ReachedAccount } from './account-url.ts';
-export {
-  fetchJson,
-  type TransportError,
-  UpstreamClient,
-  type UpstreamExchange,
-  type UpstreamListener,
-  type UpstreamRequest,
-} from './client.ts';
+export * from './client.ts';
 export type { Machine } from './clouds/cloud.ts';
 export { openUpstreamSocket, type SocketRequest, type UpstreamSocket } from './websocket.ts';

@@ -65,9 +65,8 @@ function packageRoot(): string {
 }
 
 async function versionOf(root: string): Promise<string> {
-  const manifest: unknown = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
-  const version = typeof manifest === 'object' && manifest !== null && 'version' in manifest ? manifest.version : '';
-  return String(version);
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+  return version;
 }
 
 function programsIn(root: string): Omit<Binaries, 'major'> {

@@ -4,6 +4,7 @@
  * Never deletes a database and never uses a folder that another user created.
  */
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,7 +67,7 @@ async function readPointer(dataDir: string): Promise<string | undefined> {
   if (text === undefined) return undefined;
   const directory = parsePointer(text);
   // Starting with an empty database instead would look as if all accounts and balances were lost.
-  if (directory === undefined || !(await exists(directory))) {
+  if (directory === undefined || !existsSync(directory)) {
     throw new EmbeddedUnavailable(
       `${pointer} points to ${directory ?? 'no folder'}, but there is no database. ` +
         `Restore that folder, or delete ${pointer} to start with an empty database.`,
@@ -84,7 +85,7 @@ function parsePointer(text: string): string | undefined {
 
 async function chooseDirectory(dataDir: string, notify: Notify): Promise<string> {
   const cluster = join(dataDir, 'postgres');
-  if (await exists(cluster)) return dataDir;
+  if (existsSync(cluster)) return dataDir;
   const osUser = await osUserFor(cluster);
   if (await canEnter(dataDir, osUser)) return dataDir;
   const directory = await createElsewhere(dataDir, osUser);
@@ -134,11 +135,4 @@ async function isUsable(parent: string, osUser: OsUser | undefined): Promise<boo
   } catch {
     return false;
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId, isProcessAlive, processStartTime } from '../../../core/index.ts';
+import { bootId, isProcessAlive, processStartTime, valueOfJson } from '../../../core/index.ts';
 import type { Notify } from './data-location.ts';
 import { errorCode, readIfExists } from './process.ts';
 
@@ -90,13 +90,8 @@ function birthOf(pid: number): string | undefined {
 }
 
 function ownerOf(found: string): Owner | undefined {
-  try {
-    const { pid, birth } = JSON.parse(found) as Record<string, unknown>;
-    if (typeof pid !== 'number') return undefined;
-    return { pid, birth: typeof birth === 'string' ? birth : undefined };
-  } catch {
-    return undefined;
-  }
+  const { pid, birth } = (valueOfJson(found) ?? {}) as Record<string, unknown>;
+  return typeof pid === 'number' ? { pid, birth: typeof birth === 'string' ? birth : undefined } : undefined;
 }
 
 /** Removes a stale lock by a rename, so that only one of several waiters does. Puts it back if it was replaced meanwhile. */

@@ -15,7 +15,6 @@ import type { Binaries } from './binaries.ts';
 import type { DataLocation, Notify } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, embeddedFailure, readLogSince } from './failure.ts';
-import type { OsUser } from './os-user.ts';
 import { cleanEnvironment, commandOf, errorCode, readIfExists, runProgram } from './process.ts';
 import { openSocketDir, removeSocketDir, SOCKET_PORT } from './socket-dir.ts';
 
@@ -280,14 +279,11 @@ async function staleOwner(cluster: string): Promise<number | undefined> {
 
 function openLog(location: DataLocation): number {
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
+  const { osUser } = location;
   const log = openSync(location.log, O_APPEND | O_CREAT | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600);
-  chownNewFile(log, location.osUser);
+  // A new log is of the owner of the cluster, who may start it next time without root.
+  if (osUser !== undefined && fstatSync(log).size === 0) fchownSync(log, osUser.uid, osUser.gid);
   return log;
-}
-
-/** Gives a new log to the owner of the cluster, who may start it next time without root. */
-function chownNewFile(file: number, osUser: OsUser | undefined): void {
-  if (osUser !== undefined && fstatSync(file).size === 0) fchownSync(file, osUser.uid, osUser.gid);
 }
 
 function rotateLog(path: string): number {

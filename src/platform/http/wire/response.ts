@@ -23,6 +23,9 @@ const TEXT_BYTES = 16 * 1024;
 const JOINED_BYTES = 128 * 1024;
 const LAST_CHUNK = '0\r\n\r\n';
 
+/** Called when the operating system has the bytes. */
+type Flushed = (error?: Error | null) => void;
+
 /** How the client finds the end of the body. */
 type ResponseFraming = 'none' | 'length' | 'chunked' | 'close';
 
@@ -81,7 +84,7 @@ export class WireResponse implements OutgoingResponse {
     const head = this.#takeHead(undefined);
     if (this.#framing === 'none' || chunk.length === 0)
       return head === '' || this.#connection.socket.write(head, 'latin1');
-    return this.#send(head, chunk, '', undefined);
+    return this.#send(head, chunk, '');
   }
 
   end(chunk?: Buffer | string): void {
@@ -91,7 +94,7 @@ export class WireResponse implements OutgoingResponse {
     const rest = chunk === undefined || chunk.length === 0 ? undefined : chunk;
     const head = this.#takeHead(rest ?? '');
     const last = this.#framing === 'chunked' ? LAST_CHUNK : '';
-    const done = (error?: Error | null): void => this.#onFlushed(error);
+    const done: Flushed = (error) => this.#onFlushed(error);
     if (rest === undefined || this.#framing === 'none') this.#connection.socket.write(head + last, 'latin1', done);
     else this.#send(head, rest, last, done);
   }
@@ -155,12 +158,7 @@ export class WireResponse implements OutgoingResponse {
     return `${head}${dateLine(this.#connection.clock.now())}connection: ${this.#connectionOptions}${this.#keepsAlive ? KEEP_ALIVE : CLOSE}\r\n`;
   }
 
-  #send(
-    head: string,
-    chunk: Buffer | string,
-    last: string,
-    done: ((error?: Error | null) => void) | undefined,
-  ): boolean {
+  #send(head: string, chunk: Buffer | string, last: string, done?: Flushed): boolean {
     const { socket } = this.#connection;
     const isChunked = this.#framing === 'chunked';
     const size = Buffer.byteLength(chunk);
@@ -174,12 +172,7 @@ export class WireResponse implements OutgoingResponse {
     return socket.write(joinBytes(before, bytes, after), done);
   }
 
-  #sendCorked(
-    before: string,
-    chunk: Buffer | string,
-    after: string,
-    done: ((error?: Error | null) => void) | undefined,
-  ): boolean {
+  #sendCorked(before: string, chunk: Buffer | string, after: string, done?: Flushed): boolean {
     const { socket } = this.#connection;
     socket.cork();
     if (before !== '') socket.write(before, 'latin1');

@@ -28,6 +28,7 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
   /** Set by the listener only: where an open connection comes from. */
   network: string | undefined;
   readonly socket: Socket;
+  readonly clock: Clock;
   readonly #host: ServerHost;
   readonly #onClosed: (connection: WireServerConnection) => void;
   readonly address: string;
@@ -54,6 +55,7 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
   constructor(socket: Socket, host: ServerHost, onClosed: (connection: WireServerConnection) => void) {
     this.socket = socket;
     this.#host = host;
+    this.clock = host.clock;
     this.#onClosed = onClosed;
     this.address = socket.remoteAddress ?? '';
     this.#stateSince = host.clock.elapsed();
@@ -62,10 +64,6 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
     socket.on('end', this.#onEnd);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#onSocketClosed());
-  }
-
-  get clock(): Clock {
-    return this.#host.clock;
   }
 
   /** No request is in progress. */
@@ -178,7 +176,7 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
     if ((end < 0 ? bytes.length : end) - start > SERVER_BOUNDS.headBytes.limit)
       throw new HeadTooLargeError('request head too large');
     // Line breaks alone must not restart the time limit of the head.
-    if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.#host.clock.elapsed();
+    if (seen <= start && (bytes[start] ?? CR) !== CR) this.#stateSince = this.clock.elapsed();
     if (end >= 0) return this.#beginRequest(bytes, start, end);
     checkIncompleteHead(bytes, start, seen);
     return start;
@@ -270,7 +268,7 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
     this.#incoming = undefined;
     this.#outgoing = undefined;
     this.#buffered = undefined;
-    this.#stateSince = this.#host.clock.elapsed();
+    this.#stateSince = this.clock.elapsed();
     if (!early) {
       this.#growing = undefined;
       return;
@@ -298,7 +296,7 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
   }
 
   #destroySoon(ms = SERVER_BOUNDS.discardMs.limit): void {
-    this.#cancelDestroy ??= this.#host.clock.after(ms, () => this.socket.destroy());
+    this.#cancelDestroy ??= this.clock.after(ms, () => this.socket.destroy());
   }
 
   #discard(bytes: Buffer): void {

@@ -39,9 +39,6 @@ function keysIn(credential: string): AwsCredentials {
   return { id, secret, token: token.length > 0 ? token.join(':') : undefined };
 }
 
-const stsUrl = ({ cloud }: CloudIdentity): string =>
-  `${(cloud.token_url ?? `https://sts.${cloud.region ?? 'us-east-1'}.amazonaws.com`).replace(/\/+$/, '')}/`;
-
 const stsForm = (action: string, { cloud }: CloudIdentity): Record<string, string> => ({
   Action: action,
   Version: '2011-06-15',
@@ -53,7 +50,7 @@ const stsForm = (action: string, { cloud }: CloudIdentity): Record<string, strin
 async function byWebIdentity(services: CloudServices, identity: CloudIdentity): Promise<Expiring<AwsCredentials>> {
   const token = await readTokenFile(services.machine.tokenFiles.aws, 'AWS_WEB_IDENTITY_TOKEN_FILE');
   const form = { ...stsForm('AssumeRoleWithWebIdentity', identity), WebIdentityToken: token };
-  return stsCredentials(services, { url: stsUrl(identity), form, accept: 'text/xml', proxy: identity.account.proxy });
+  return stsCredentials(services, identity, { form });
 }
 
 async function assumeRole(
@@ -63,21 +60,17 @@ async function assumeRole(
 ): Promise<Expiring<AwsCredentials>> {
   const sign = (request: HttpRequest): HttpRequest =>
     signV4(request, own, { region: identity.cloud.region ?? 'us-east-1', service: 'sts', now: services.clock.now() });
-  const form = stsForm('AssumeRole', identity);
-  return stsCredentials(services, {
-    url: stsUrl(identity),
-    form,
-    accept: 'text/xml',
-    proxy: identity.account.proxy,
-    sign,
-  });
+  return stsCredentials(services, identity, { form: stsForm('AssumeRole', identity), sign });
 }
 
 async function stsCredentials(
   { http, clock }: CloudServices,
-  request: TokenRequest,
+  { account, cloud }: CloudIdentity,
+  request: Pick<TokenRequest, 'form' | 'sign'>,
 ): Promise<Expiring<AwsCredentials>> {
-  const { text } = await requestToken(http, request);
+  const base = cloud.token_url ?? `https://sts.${cloud.region ?? 'us-east-1'}.amazonaws.com`;
+  const url = `${base.replace(/\/+$/, '')}/`;
+  const { text } = await requestToken(http, { ...request, url, accept: 'text/xml', proxy: account.proxy });
   const tag = (name: string): string | undefined => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1];
   const found = { id: tag('AccessKeyId'), secret: tag('SecretAccessKey'), token: tag('SessionToken') };
   return expiring(found, tag('Expiration'), clock.now());

@@ -1,6 +1,6 @@
 /** Errors of Bedrock as those of the Messages API, and its token counts. */
 import type { ResponseListener } from '../../../platform/http/index.ts';
-import { ChangedResponse } from './changed-response.ts';
+import { changedResponse } from './changed-response.ts';
 import type { MadeResponse } from './cloud.ts';
 import type { CloudError } from './messages-errors.ts';
 import { parseObject } from './token-request.ts';
@@ -42,7 +42,7 @@ export function bedrockError({ status, headers, body }: MadeResponse): CloudErro
 const MAX_COUNT_BYTES = 4_096;
 
 export const bedrockCount = (listener: ResponseListener): ResponseListener =>
-  new ChangedResponse(listener, {
+  changedResponse(listener, {
     applies: (status) => status === 200,
     maxBytes: MAX_COUNT_BYTES,
     change(response) {

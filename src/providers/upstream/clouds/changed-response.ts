@@ -1,5 +1,5 @@
 /** A response that is read whole and changed: errors of clouds, and replies in a form of their own. Other responses pass. */
-import type { HttpHeaders, ResponseListener, TransportError } from '../../../platform/http/index.ts';
+import type { ResponseListener } from '../../../platform/http/index.ts';
 import type { MadeResponse } from './cloud.ts';
 
 export interface ResponseChange {
@@ -8,41 +8,33 @@ export interface ResponseChange {
   change(response: MadeResponse): MadeResponse;
 }
 
-export class ChangedResponse implements ResponseListener {
-  readonly #listener: ResponseListener;
-  readonly #change: ResponseChange;
-  #head: { readonly status: number; readonly headers: HttpHeaders } | undefined;
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(listener: ResponseListener, change: ResponseChange) {
-    this.#listener = listener;
-    this.#change = change;
-  }
-
-  onHead(status: number, headers: HttpHeaders): void {
-    if (this.#change.applies(status)) this.#head = { status, headers };
-    else this.#listener.onHead(status, headers);
-  }
-
-  /** What exceeds the limit is dropped: the changed response is made of the beginning. */
-  onData(chunk: Buffer): boolean {
-    if (!this.#head) return this.#listener.onData(chunk);
-    if (this.#bytes < this.#change.maxBytes) this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    return true;
-  }
-
-  onEnd(): void {
-    if (this.#head) {
-      const { status, headers, body } = this.#change.change({ ...this.#head, body: Buffer.concat(this.#chunks) });
-      this.#listener.onHead(status, { ...headers, 'content-length': String(body.length) });
-      this.#listener.onData(body);
-    }
-    this.#listener.onEnd();
-  }
-
-  onError(error: TransportError): void {
-    this.#listener.onError(error);
-  }
+export function changedResponse(
+  listener: ResponseListener,
+  { applies, maxBytes, change }: ResponseChange,
+): ResponseListener {
+  const chunks: Buffer[] = [];
+  let head: Omit<MadeResponse, 'body'> | undefined;
+  let bytes = 0;
+  return {
+    onHead(status, headers) {
+      if (applies(status)) head = { status, headers };
+      else listener.onHead(status, headers);
+    },
+    onData(chunk) {
+      if (!head) return listener.onData(chunk);
+      // What exceeds the limit is dropped: the changed response is made of the beginning.
+      if (bytes < maxBytes) chunks.push(chunk);
+      bytes += chunk.length;
+      return true;
+    },
+    onEnd() {
+      if (head) {
+        const { status, headers, body } = change({ ...head, body: Buffer.concat(chunks) });
+        listener.onHead(status, { ...headers, 'content-length': String(body.length) });
+        listener.onData(body);
+      }
+      listener.onEnd();
+    },
+    onError: (error) => listener.onError(error),
+  };
 }

@@ -3,7 +3,7 @@ import { randomUUID, X509Certificate } from 'node:crypto';
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
 import { type Expiring, SignInError } from './token-cache.ts';
-import { readTokenFile, requestJson, signJwt, type TokenRequest } from './token-request.ts';
+import { expiringToken, readTokenFile, requestJson, signJwt, type TokenRequest } from './token-request.ts';
 
 const DEFAULT_AUTHORITY = 'https://login.microsoftonline.com';
 const DEFAULT_SCOPE = 'https://cognitiveservices.azure.com/.default';
@@ -32,10 +32,7 @@ export async function entraToken(services: CloudServices, use: CloudIdentity): P
   const flow = FLOWS[use.cloud.auth];
   if (!flow) throw new SignInError(`${use.cloud.auth} is unknown.`, 'SIGN_IN_UNKNOWN', true);
   const { access_token: token, expires_in: seconds } = await requestJson(services.http, await flow(services, use));
-  const life = Number(seconds);
-  if (typeof token !== 'string' || token === '' || !(life > 0))
-    throw new SignInError('Entra responded without a token.', 'TOKEN_MISSING', false);
-  return { value: token, lifeMs: life * 1000 };
+  return expiringToken('Entra', token, Number(seconds));
 }
 
 const tokenUrl = ({ cloud }: CloudIdentity): string =>

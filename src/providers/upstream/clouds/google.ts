@@ -2,7 +2,7 @@
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
 import { type Expiring, SignInError } from './token-cache.ts';
-import { type JwtHead, parseObject, readTokenFile, requestJson, signJwt } from './token-request.ts';
+import { expiringToken, type JwtHead, parseObject, readTokenFile, requestJson, signJwt } from './token-request.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const DEFAULT_STS = 'https://sts.googleapis.com';
@@ -78,7 +78,7 @@ async function impersonated({ http, clock }: CloudServices, { cloud, account }: 
     body: JSON.stringify({ scope: [SCOPE], lifetime: `${LIFE_SECONDS}s` }),
     proxy: account.proxy,
   });
-  return expiring(accessToken, (Date.parse(String(expireTime)) - clock.now()) / 1000);
+  return expiringToken('Google', accessToken, (Date.parse(String(expireTime)) - clock.now()) / 1000);
 }
 
 async function byMetadata({ http }: CloudServices, { cloud }: CloudIdentity): Promise<Expiring<string>> {
@@ -95,9 +95,4 @@ async function byMetadata({ http }: CloudServices, { cloud }: CloudIdentity): Pr
 }
 
 const tokenIn = ({ access_token: token, expires_in: seconds }: Readonly<Record<string, unknown>>): Expiring<string> =>
-  expiring(token, Number(seconds));
-
-function expiring(token: unknown, seconds: number): Expiring<string> {
-  if (typeof token === 'string' && token !== '' && seconds > 0) return { value: token, lifeMs: seconds * 1000 };
-  throw new SignInError('Google responded without a token.', 'TOKEN_MISSING', false);
-}
+  expiringToken('Google', token, Number(seconds));

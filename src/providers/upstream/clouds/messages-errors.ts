@@ -1,6 +1,6 @@
 /** Errors of clouds as those of the Messages API, so that clients and the classification of failures read them. */
 import type { ResponseListener } from '../../../platform/http/index.ts';
-import { ChangedResponse } from './changed-response.ts';
+import { changedResponse } from './changed-response.ts';
 import type { MadeResponse } from './cloud.ts';
 import { parseObject } from './token-request.ts';
 
@@ -35,7 +35,7 @@ export const withMessagesErrors = (
   listener: ResponseListener,
   read: (response: MadeResponse) => CloudError | undefined,
 ): ResponseListener =>
-  new ChangedResponse(listener, {
+  changedResponse(listener, {
     applies: (status) => status >= 400,
     maxBytes: MAX_BYTES,
     change(response) {

@@ -3,7 +3,7 @@ import { constants, createPrivateKey, sign } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { valueOfJson } from '../../../core/index.ts';
 import { type HttpClient, type HttpRequest, wholeResponse } from '../../../platform/http/index.ts';
-import { SignInError } from './token-cache.ts';
+import { type Expiring, SignInError } from './token-cache.ts';
 
 export interface TokenRequest {
   readonly method?: 'GET' | 'POST' | 'PUT';
@@ -89,6 +89,11 @@ export const hostOf = (url: string): string => URL.parse(url)?.host ?? 'The toke
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = valueOfJson(text);
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+}
+
+export function expiringToken(issuer: string, token: unknown, seconds: number): Expiring<string> {
+  if (typeof token === 'string' && token !== '' && seconds > 0) return { value: token, lifeMs: seconds * 1000 };
+  throw new SignInError(`${issuer} responded without a token.`, 'TOKEN_MISSING', false);
 }
 
 /** Reads the file each time: Kubernetes replaces it before the token in it ends. */

@@ -1,6 +1,6 @@
 /** Embeddings of the Gemini API by the method for predictions, which is the only one that most embedding models of Vertex AI have. */
 import type { ResponseListener } from '../../../platform/http/index.ts';
-import { ChangedResponse } from './changed-response.ts';
+import { changedResponse } from './changed-response.ts';
 import type { MadeResponse } from './cloud.ts';
 import { parseObject } from './token-request.ts';
 
@@ -36,7 +36,7 @@ const textOf = ({ parts }: Json): string =>
 
 /** The reply of a prediction as that of `verb`. */
 export const embeddingReply = (listener: ResponseListener, verb: string): ResponseListener =>
-  new ChangedResponse(listener, {
+  changedResponse(listener, {
     applies: (status) => status === 200,
     maxBytes: MAX_BYTES,
     change: (response) => ({ ...response, body: replyOf(response, verb) }),
