@@ -1,6 +1,7 @@
 /** The catalog: groups, accounts and models, as one immutable snapshot in memory. A call in flight keeps the one it started with. */
 import { isGlob, matchesGlob } from '../core/index.ts';
-import type { AccountLimits } from '../providers/pool/index.ts';
+import type { PooledAccount } from '../providers/pool/index.ts';
+import type { ReachedAccount } from '../providers/upstream/index.ts';
 import * as rules from '../rules/index.ts';
 
 export interface Group {
@@ -12,22 +13,9 @@ export interface Group {
   readonly unknownMembers: rules.UnknownMembers;
 }
 
-export interface Account {
-  readonly id: string;
-  /** An account of several groups is one object in each, with one credential, health and concurrency limit. */
-  readonly groupId: string;
-  readonly groups?: readonly string[] | undefined;
+/** An account of several groups is one object in each, with one credential, health and concurrency limit. */
+export interface Account extends PooledAccount, ReachedAccount {
   readonly adapter: rules.VideoAdapter;
-  readonly baseUrl: string;
-  readonly credential: string;
-  /** Its cloud; undefined for the provider's own API. One object as long as the catalog lives. */
-  readonly cloud?: rules.CloudSettings | undefined;
-  /** URL of the proxy that its requests use; `none`; undefined for the proxies of the environment. */
-  readonly proxy?: string | undefined;
-  readonly weight: number;
-  readonly priority: number;
-  readonly maxConcurrency: number;
-  readonly limits?: AccountLimits | undefined;
   /** Reads of video tasks; undefined: the setting of the installation. */
   readonly pollsPerSecond?: number | undefined;
   readonly features: ReadonlySet<string>;

@@ -36,10 +36,14 @@ const listOf = <T>(read: (item: string, n: number, all: readonly string[]) => T 
       if (known.includes(undefined)) context.addIssue(`must be ${expected}, separated by commas`);
       return known.filter((item) => item !== undefined);
     });
-const proxyUrl = z
-  .string()
-  .refine((text) => isProxyUrl(text), `must be ${PROXY_EXPECTED}`)
-  .optional();
+const proxyUrl = z.string().refine(isProxyUrl, `must be ${PROXY_EXPECTED}`).optional();
+/** A URL with the scheme, or with the scheme and an `s` for TLS. */
+const urlOf = (scheme: string, example: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^${scheme}s?://`), `must start with ${scheme}:// or ${scheme}s://`)
+    .refine((text) => URL.canParse(text), `must be a URL such as ${example}`)
+    .optional();
 const DAY_MS = 86_400_000;
 const millisecondsOr = (fallback: number) => integerOr(fallback, 0, DAY_MS);
 const bodyBytes = integer(1024).optional();
@@ -96,14 +100,9 @@ const Settings = z.strictObject({
     .optional()
     .describe('URL of PostgreSQL itself, where DATABASE_URL leads to a connection pooler in transaction mode'),
   DATA_DIR: text.default('./data').describe('directory of the usage journal, the embedded database and the master key'),
-  REDIS_URL: z
-    .string()
-    .regex(/^rediss?:\/\//, 'must start with redis:// or rediss://')
-    .refine((text) => URL.canParse(text), 'must be a URL such as redis://user:password@host:6379/0')
-    .optional()
-    .describe(
-      'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
-    ),
+  REDIS_URL: urlOf('redis', 'redis://user:password@host:6379/0').describe(
+    'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
+  ),
   RATE_LIMIT_BURST: integerOr(100, 2, 100).describe(
     'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at once, 2 little more than an even rate; no minute ever admits more than the limit',
   ),
@@ -225,12 +224,9 @@ const Settings = z.strictObject({
   OIDC_OPERATORS: listOf(operatorRuleOf, 'e-mail addresses or rules such as groups=gateway-admins').describe(
     'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
   ),
-  SMTP_URL: z
-    .string()
-    .regex(/^smtps?:\/\//, 'must start with smtp:// or smtps://')
-    .refine((text) => URL.canParse(text), 'must be a URL such as smtps://user:password@mail.example:465')
-    .optional()
-    .describe('URL of a mail server, with its user and password; without it warnings send no mail'),
+  SMTP_URL: urlOf('smtp', 'smtps://user:password@mail.example:465').describe(
+    'URL of a mail server, with its user and password; without it warnings send no mail',
+  ),
   SMTP_FROM: matching(
     /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/,
     'must be an address such as Dragoman <gateway@example.com>',

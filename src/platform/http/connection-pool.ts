@@ -59,7 +59,7 @@ export class ConnectionPool implements client.HttpTransport {
       owner: origin,
     };
     const connection = new ClientConnection(options, message, user);
-    origin.onOpened();
+    origin.open += 1;
     this.#all.add(connection);
     return connection;
   }
@@ -135,11 +135,12 @@ class OriginPool implements ConnectionOwner {
   readonly target: Target;
   /** TLS session of the last connection. */
   session: Buffer | undefined;
+  /** Connections, idle ones included. */
+  open = 0;
   readonly #pool: ConnectionPool;
   readonly #limit: number;
   /** Last in, first out, so that surplus connections expire. */
   readonly #idle: ClientConnection[] = [];
-  #open = 0;
 
   constructor(url: URL, pool: ConnectionPool, limit: number) {
     this.host = url.host;
@@ -160,14 +161,10 @@ class OriginPool implements ConnectionOwner {
 
   /** Throws when every connection that may be open is in use. A request that waited would wait for a stream of an hour. */
   makeRoom(): void {
-    if (this.#open < this.#limit) return;
+    if (this.open < this.#limit) return;
     const oldest = this.#idle[0];
     if (!oldest) throw new client.ConnectionError('TOO_MANY_CONNECTIONS', 'too many connections to the origin');
     oldest.close();
-  }
-
-  onOpened(): void {
-    this.#open += 1;
   }
 
   onIdle(connection: ClientConnection, keepMs: number): void {
@@ -179,7 +176,7 @@ class OriginPool implements ConnectionOwner {
   onClosed(connection: ClientConnection): void {
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
-    this.#open -= 1;
+    this.open -= 1;
     this.#pool.remove(connection);
   }
 

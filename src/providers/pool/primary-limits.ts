@@ -1,5 +1,4 @@
 /** Counts of rate limits for all workers of a machine, in the primary. While it does not respond, requests with limits are rejected. */
-import type { Clock } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import type { LimitCounts, LimitScope, LimitUsage, Take } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';
@@ -57,13 +56,7 @@ const ratesOnly = ({ limits: { rpm, tpm, concurrency }, ...scope }: LimitScope):
   limits: { rpm, tpm, concurrency },
 });
 
-export class LimitBook {
-  readonly #limits: LocalLimits;
-
-  constructor(clock: Clock) {
-    this.#limits = new LocalLimits(clock);
-  }
-
+export class LimitBook extends LocalLimits {
   openPage() {
     const releases = new Map<number, () => void>();
     const end = (id: number): void => {
@@ -72,12 +65,12 @@ export class LimitBook {
     };
     return {
       take: ({ id, scopes }: TakeQuestion): TakeReply => {
-        const { used, release } = this.#limits.take(scopes);
+        const { used, release } = this.take(scopes);
         if (release) releases.set(id, release);
         return { isAdmitted: release !== undefined, used };
       },
       release: end,
-      count: ({ scopes, tokens }: TokenNotice): void => this.#limits.count(scopes, tokens),
+      count: ({ scopes, tokens }: TokenNotice): void => this.count(scopes, tokens),
       close: (): void => {
         for (const id of [...releases.keys()]) end(id);
       },

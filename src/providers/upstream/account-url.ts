@@ -56,7 +56,9 @@ export interface ReachedAccount {
   readonly id: string;
   readonly baseUrl: string;
   readonly credential: string;
+  /** Undefined for the provider's own API. One object as long as the catalog lives. */
   readonly cloud?: CloudSettings | undefined;
+  /** URL of the proxy that its requests use; `none`; undefined for the proxies of the environment. */
   readonly proxy?: string | undefined;
 }
 

@@ -14,41 +14,34 @@ const SERVER = { key: 2, name: 'dragoman-server' } as const;
 
 /** Claims the single-server role of the database, or returns the id of the live process that has it. */
 export async function claimServer(url: string): Promise<ServerClaim> {
-  const client = await connectEmbedded(url, holderName(SERVER));
-  try {
-    const takenBy = await tryLock(client);
-    if (takenBy !== undefined) {
-      await client.end();
-      return { takenBy };
-    }
-  } catch (error) {
-    await client.end().catch(() => undefined);
-    throw error;
-  }
-  const lock = new LockConnection(client, () => claimAgain(url));
+  const claimed = await claim(url);
+  if (typeof claimed === 'number') return { takenBy: claimed };
+  const lock = new LockConnection(claimed, async () => {
+    const again = await claim(url);
+    if (typeof again === 'number') throw new Error('another server has the role now');
+    return again;
+  });
   let releasing: Promise<void> | undefined;
-  const release = async (): Promise<void> => {
-    await (await lock.release())?.end().catch(() => undefined);
-  };
   return {
     release() {
-      releasing ??= release();
+      releasing ??= lock.release().then((client) => client?.end().catch(() => undefined));
       return releasing;
     },
   };
 }
 
-async function claimAgain(url: string): Promise<Client> {
+/** A connection with the lock. Otherwise the process that has it, or 0 if its connection does not name one. */
+async function claim(url: string): Promise<Client | number> {
   const client = await connectEmbedded(url, holderName(SERVER));
-  if ((await tryLock(client)) === undefined) return client;
-  await client.end();
-  throw new Error('another server has the role now');
-}
-
-/** Undefined when the lock was acquired. Otherwise the process that has it, or 0 if its connection does not name one. */
-async function tryLock(client: Client): Promise<number | undefined> {
-  // If the host of a remote server loses power, its lock must not stay for the default keepalive of two hours.
-  await client.query('set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3');
-  const holders = await tryRoleLock(client, SERVER);
-  return holders && (holders[0] ?? 0);
+  try {
+    // If the host of a remote server loses power, its lock must not stay for the default keepalive of two hours.
+    await client.query('set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3');
+    const holders = await tryRoleLock(client, SERVER);
+    if (!holders) return client;
+    await client.end();
+    return holders[0] ?? 0;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
 }
