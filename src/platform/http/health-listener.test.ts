@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { until } from '../../../test/support/wait.ts';
-import { HealthListener, type HealthListenerOptions } from './health-listener.ts';
+import { type HealthListener, type HealthListenerOptions, openHealthListener } from './health-listener.ts';
 
 const OPTIONS = { host: '127.0.0.1', port: 0, paths: { alive: '/healthz', ready: '/readyz' } };
 const PROGRAM = `for (const url of process.argv.slice(1)) {
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 async function open(options: Partial<HealthListenerOptions> = {}): Promise<(path: string) => string> {
-  const opened = await HealthListener.open({ notReady: async () => undefined, ...OPTIONS, ...options });
+  const opened = await openHealthListener({ notReady: async () => undefined, ...OPTIONS, ...options });
   listener = opened;
   return (path) => `http://127.0.0.1:${opened.port}${path}`;
 }

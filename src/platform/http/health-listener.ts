@@ -46,45 +46,41 @@ const LIMITS: HealthLimits = {
 };
 const HEAP_MB = 16;
 
-export class HealthListener {
+export interface HealthListener {
   readonly port: number;
-  readonly #thread: Worker;
+  close(): Promise<unknown>;
+}
 
-  private constructor(thread: Worker, port: number) {
-    this.#thread = thread;
-    this.port = port;
-  }
-
-  /** Rejects with the error of the system when the port cannot be opened. */
-  static async open({ notReady, limits, ...data }: HealthListenerOptions): Promise<HealthListener> {
-    const thread = new Worker(new URL('./health-thread.ts', import.meta.url), {
-      // The options of this process, such as those of a test runner, are not for threads.
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-      workerData: { ...data, limits: { ...LIMITS, ...limits } } satisfies HealthThreadData,
-    });
-    // The process ends without regard to its health.
-    thread.unref();
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const answer = async (question: HealthQuestion): Promise<void> => {
-      const reason = question === 'ready' ? await notReady() : undefined;
-      thread.postMessage({ question, reason } satisfies HealthAnswer);
-    };
-    thread.on('message', (message: HealthThreadMessage) => {
-      if ('question' in message) void answer(message.question);
-      else if ('port' in message) resolve(message.port);
-      else reject(Object.assign(new Error(message.failure.message), { code: message.failure.code }));
-    });
-    thread.on('error', reject);
-    try {
-      return new HealthListener(thread, await promise);
-    } catch (error) {
-      await thread.terminate();
-      throw error;
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#thread.terminate();
+/** Rejects with the error of the system when the port cannot be opened. */
+export async function openHealthListener({
+  notReady,
+  limits,
+  ...data
+}: HealthListenerOptions): Promise<HealthListener> {
+  const thread = new Worker(new URL('./health-thread.ts', import.meta.url), {
+    // The options of this process, such as those of a test runner, are not for threads.
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+    workerData: { ...data, limits: { ...LIMITS, ...limits } } satisfies HealthThreadData,
+  });
+  // The process ends without regard to its health.
+  thread.unref();
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const answer = async (question: HealthQuestion): Promise<void> => {
+    const reason = question === 'ready' ? await notReady() : undefined;
+    thread.postMessage({ question, reason } satisfies HealthAnswer);
+  };
+  thread.on('message', (message: HealthThreadMessage) => {
+    if ('question' in message) void answer(message.question);
+    else if ('port' in message) resolve(message.port);
+    else reject(Object.assign(new Error(message.failure.message), { code: message.failure.code }));
+  });
+  thread.on('error', reject);
+  const close = () => thread.terminate();
+  try {
+    return { port: await promise, close };
+  } catch (error) {
+    await close();
+    throw error;
   }
 }

@@ -1,7 +1,7 @@
 export { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from './bounds.ts';
 export type * from './client.ts';
 export { type HttpHeaders, HttpParseError } from './headers.ts';
-export { HealthListener } from './health-listener.ts';
+export { openHealthListener } from './health-listener.ts';
 export { HttpServer } from './listener.ts';
 export { type BoundPort, bindPort, type ListeningSocket } from './listening-sockets.ts';
 export { MIN_TLS_VERSION, type OpenSocket, openTcpOrTls, targetOf } from './open-socket.ts';

@@ -19,15 +19,9 @@ export const ROUTES: readonly Route[] = [
     const routes = row.alias === undefined ? [route] : [route, { ...route, path: row.alias }];
     return hasHead(operation) ? routes.flatMap(withHead) : routes;
   }),
-  ...rules.OPERATOR_OPERATIONS.flatMap((operation): Route[] => {
-    const row = rules.operatorRow(operation);
-    return row.head ? withHead(routeOf(operation, row)) : [routeOf(operation, row)];
-  }),
+  ...rules.OPERATOR_OPERATIONS.flatMap((operation) => routesOf(operation, rules.operatorRow(operation))),
   ...rules.ADMIN_OPERATIONS.map((operation): Route => routeOf(operation, rules.adminRow(operation))),
-  ...rules.CONSOLE_OPERATIONS.flatMap((operation): Route[] => {
-    const row = rules.consoleRow(operation);
-    return row.head ? withHead(routeOf(operation, row)) : [routeOf(operation, row)];
-  }),
+  ...rules.CONSOLE_OPERATIONS.flatMap((operation) => routesOf(operation, rules.consoleRow(operation))),
 ];
 
 interface RoutedRow {
@@ -40,6 +34,11 @@ interface RoutedRow {
 function routeOf(operation: AnyOperation, { method, path, headers, deprecated }: RoutedRow): Route {
   const all = deprecated ? { ...headers, ...rules.deprecationHeaders(deprecated) } : headers;
   return { operation, method, path, errorFormat: 'openai', ...(all && { headers: all }) };
+}
+
+function routesOf(operation: AnyOperation, row: RoutedRow & { readonly head?: boolean }): Route[] {
+  const route = routeOf(operation, row);
+  return row.head ? withHead(route) : [route];
 }
 
 function withHead(route: Route): Route[] {
