@@ -1,8 +1,9 @@
 /** Pool of connections by origin and proxy: reuses idle ones and opens new ones. One request at a time per connection. */
 import type { Socket } from 'node:net';
 import { type Clock, entryOf, IndexedList, systemClock } from '../../core/index.ts';
+import { CLIENT_BOUNDS } from './bounds.ts';
 import * as client from './client.ts';
-import { type OpenSocket, type Target, targetOf } from './open-socket.ts';
+import { type OpenSocket, openTcpOrTls, type Target, targetOf } from './open-socket.ts';
 import { isPinned, pinned } from './pinned-lookup.ts';
 import { requestHead } from './request-head.ts';
 import { ClientConnection, type ConnectionOwner, type RequestMessage } from './wire/client-connection.ts';
@@ -12,22 +13,23 @@ const SWEEP_MS = 1_000;
 /** Closing a thousand connections at once would delay every call by tens of milliseconds. The next ones follow soon. */
 const SWEPT_AT_ONCE = 16;
 const SWEEP_ON_MS = 2;
+const MAX_CONNECTIONS: number = CLIENT_BOUNDS.connectionsPerOrigin.limit;
 
 export interface ConnectionPoolOptions {
   readonly clock: Clock;
-  readonly openSocket: OpenSocket;
-  readonly connectionsPerOrigin: number;
+  readonly openSocket?: OpenSocket | undefined;
+  readonly connectionsPerOrigin?: number | undefined;
 }
 
 export class ConnectionPool implements client.HttpTransport {
-  readonly #options: ConnectionPoolOptions;
+  readonly #options: { readonly [K in keyof ConnectionPoolOptions]-?: NonNullable<ConnectionPoolOptions[K]> };
   readonly #origins = new Map<string, OriginPool>();
   readonly #all = new IndexedList<ClientConnection>();
   #isSweeping = false;
   #isClosed = false;
 
-  constructor(options: ConnectionPoolOptions) {
-    this.#options = options;
+  constructor({ clock, openSocket = openTcpOrTls, connectionsPerOrigin = MAX_CONNECTIONS }: ConnectionPoolOptions) {
+    this.#options = { clock, openSocket, connectionsPerOrigin };
   }
 
   send(request: client.HttpRequest, user: client.TransportUser): client.TransportConnection {
