@@ -38,7 +38,7 @@ export const failAt = (code: ErrorCode, param: string, text: string): ApiError =
 
 /** The request may succeed when the client sends it again, after so many seconds. */
 export const overloaded = (message: string, retryAfter: number, cause?: unknown): ApiError =>
-  fail('server_is_overloaded', message, { retryAfter, cause });
+  fail('server_is_overloaded', message, { retryAfter, ...(cause !== undefined && { cause }) });
 
 /** Something that the gateway needs does not respond for the moment. The request may succeed when the client sends it again. */
 export class Unavailable extends Error {}
