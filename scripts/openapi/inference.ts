@@ -373,7 +373,7 @@ closed File: id: string, object: "file", bytes: integer, created_at: seconds, ex
 closed FileList: object: "list", data: File[], first_id: string | null, last_id: string | null, has_more: boolean
 closed MessagesFile: id: string, type: "file", filename: string, mime_type: string, size_bytes: integer, created_at: time, expires_at: time,
   downloadable: boolean
-closed MessagesFileList: data: MessagesFile[], first_id: string | null, last_id: string | null, has_more: boolean
+closed MessagesFileList: data: MessagesFile[], next_page: string | null, first_id: string | null, last_id: string | null, has_more: boolean
 closed GenerateFile: name: string, displayName: string, mimeType: string, sizeBytes: string, createTime: time, updateTime: time,
   expirationTime: time, uri: string, downloadUri: string, state: "ACTIVE", source: "UPLOADED"
 closed GenerateUploaded: file: GenerateFile
@@ -392,7 +392,7 @@ closed BatchList: object: "list", data: Batch[], first_id: string | null, last_i
 closed MessageBatch: id: string, type: "message_batch", processing_status: <in_progress canceling ended>,
   request_counts: { processing: integer, succeeded: integer, errored: integer, canceled: integer, expired: integer }, created_at: time,
   expires_at: time, ended_at: time | null, cancel_initiated_at: time | null, archived_at: null, results_url: string | null
-closed MessageBatchList: data: MessageBatch[], first_id: string | null, last_id: string | null, has_more: boolean
+closed MessageBatchList: data: MessageBatch[], next_page: string | null, first_id: string | null, last_id: string | null, has_more: boolean
 ImagesReply: created: seconds, data?: { b64_json?: string, url?: string, revised_prompt?: string }[], usage?: object
 closed Model: id: string, object: "model", owned_by: string (the group), type: "model", display_name: string,
   created: seconds, created_at: time
@@ -414,7 +414,8 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
     after_id?: string ('last_id' of the previous page), before_id?: string ('first_id' of the next page)`),
   'files.list':
     query(`limit?: count (files of a page), after?: string ('last_id' of the previous page), order?: <asc desc>,
-    purpose?: string, after_id?: string (of messages clients), before_id?: string (of messages clients)`),
+    purpose?: string, after_id?: string (of messages clients), before_id?: string (of messages clients),
+    page?: string ('next_page' of the previous page, of messages clients)`),
   'conversations.items': query(`limit?: count (items of a page), after?: string ('last_id' of the previous page),
     order?: <asc desc> ('desc' by default)`),
   'batches.list': query("limit?: count (batches of a page), after?: string ('last_id' of the previous page)"),

@@ -277,6 +277,11 @@ describe('the file endpoints', () => {
     const ids: string[] = [];
     for await (const file of client.beta.files.list({ limit: 2 })) ids.push(file.id);
     assert.ok(ids.includes(made.id));
+    const paged: string[] = [];
+    for await (const file of client.files.list({ limit: 1 })) paged.push(file.id);
+    assert.ok(paged.length > 2 && new Set(paged).size === paged.length, 'every page, each file once');
+    const named = await client.files.list({ ids: [made.id, 'dgfile0'] });
+    assert.deepEqual([named.data.map(({ id }) => id), named.hasNextPage()], [[made.id], false]);
     assert.equal((await client.beta.files.retrieveMetadata(made.id)).id, made.id);
     assert.deepEqual(Buffer.from(await (await client.beta.files.download(made.id)).arrayBuffer()), PDF);
     assert.equal((await client.beta.files.delete(made.id)).type, 'file_deleted');

@@ -1,7 +1,21 @@
 /** Checks of the package @anthropic-ai/sdk. */
 import assert from 'node:assert/strict';
-import Anthropic from '@anthropic-ai/sdk';
-import { assertSimulated, check, group, key, PNG, PROMPT, SCHEMA, TOOL, url, WRONG_KEY } from './checks.js';
+import Anthropic, { toFile } from '@anthropic-ai/sdk';
+import {
+  assertSimulated,
+  check,
+  group,
+  idsOf,
+  key,
+  PDF,
+  PNG,
+  PROMPT,
+  SCHEMA,
+  TOOL,
+  url,
+  WRONG_KEY,
+  when,
+} from './checks.js';
 
 const model = 'demo-messages';
 const client = new Anthropic({ baseURL: url, apiKey: key });
@@ -64,6 +78,48 @@ await check('model list', async () => {
   for await (const { id } of client.models.list()) names.push(id);
   assert.ok(names.includes(model), names.join());
   assert.equal((await client.models.retrieve(model)).id, model);
+});
+
+await check('files', async () => {
+  // They left beta in version 1.
+  const files = client.files ?? client.beta.files;
+  const { messages } = client.files ? client : client.beta;
+  const file = () => toFile(PDF, 'report.pdf', { type: 'application/pdf' });
+  const made = await files.upload({ file: await file() });
+  await files.upload({ file: await file() });
+  assert.equal((await files.retrieveMetadata(made.id)).size_bytes, PDF.length);
+  assert.deepEqual(Buffer.from(await (await files.download(made.id)).arrayBuffer()), PDF);
+  assert.ok((await idsOf(files.list({ limit: 1 }))).includes(made.id));
+  const content = [
+    { type: 'document', source: { type: 'file', file_id: made.id } },
+    { type: 'text', text: 'hello' },
+  ];
+  assertSimulated(textOf(await messages.create(body(content))));
+  assert.equal((await files.delete(made.id)).type, 'file_deleted');
+  await assert.rejects(files.retrieveMetadata(made.id), Anthropic.NotFoundError);
+});
+
+await check('batch', async () => {
+  const { batches } = client.messages;
+  const requests = ['one', 'two'].map((custom_id) => ({ custom_id, params: body('hello') }));
+  const made = await batches.create({ requests });
+  const batch = await when(
+    () => batches.retrieve(made.id),
+    ({ processing_status: status }) => status === 'ended',
+  );
+  assert.equal(batch.request_counts.succeeded, 2);
+  const results = [];
+  for await (const { custom_id, result } of await batches.results(made.id))
+    results.push([custom_id, result.type, textOf(result.message) !== '']);
+  assert.deepEqual(results, [
+    ['one', 'succeeded', true],
+    ['two', 'succeeded', true],
+  ]);
+  await batches.create({ requests });
+  assert.ok((await idsOf(batches.list({ limit: 1 }))).includes(made.id));
+  await assert.rejects(batches.cancel(made.id), Anthropic.BadRequestError);
+  assert.equal((await batches.delete(made.id)).type, 'message_batch_deleted');
+  await assert.rejects(batches.retrieve(made.id), Anthropic.NotFoundError);
 });
 
 await check('wrong key', async () => {

@@ -14,6 +14,27 @@ export const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }
 export const PROMPT = 'Use get_weather for "Paris".';
 export const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
+export const PDF = Buffer.from(
+  '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Count 1/Kids[]>>endobj\n%%EOF',
+);
+
+/** The value of `load` once `isDone` holds for it. */
+export async function when(load, isDone) {
+  for (;;) {
+    const value = await load();
+    if (isDone(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** Every id of a list, page after page. */
+export async function idsOf(pages) {
+  const ids = [];
+  for await (const { id } of pages) ids.push(id);
+  assert.equal(new Set(ids).size, ids.length);
+  return ids;
+}
+
 export async function check(name, run) {
   try {
     await run();

@@ -1,7 +1,7 @@
 /** Checks of the package @google/genai, with its default version of the API and with each version that the gateway serves. */
 import assert from 'node:assert/strict';
 import { ApiError, GoogleGenAI } from '@google/genai';
-import { assertSimulated, check, group, key, PNG, PROMPT, SCHEMA, TOOL, url, WRONG_KEY } from './checks.js';
+import { assertSimulated, check, group, key, PDF, PNG, PROMPT, SCHEMA, TOOL, url, WRONG_KEY } from './checks.js';
 
 const model = 'demo-generate';
 const isStatus = (status) => (error) => error instanceof ApiError && error.status === status;
@@ -51,6 +51,26 @@ const CHECKS = {
     assert.equal((await models.get({ model })).name, `models/${model}`);
   },
 };
+
+/** Uploads have one version of the API. */
+async function checkFiles({ files, models }) {
+  const upload = () =>
+    files.upload({ file: new Blob([PDF], { type: 'application/pdf' }), config: { displayName: 'report.pdf' } });
+  const made = await upload();
+  await upload();
+  assert.equal(made.state, 'ACTIVE');
+  assert.equal((await files.get({ name: made.name })).displayName, 'report.pdf');
+  const names = [];
+  for await (const { name } of await files.list({ config: { pageSize: 1 } })) names.push(name);
+  assert.ok(names.includes(made.name), names.join());
+  if (group === 'generate') {
+    const contents = [{ fileData: { fileUri: made.uri, mimeType: made.mimeType } }, { text: 'hello' }];
+    assertSimulated((await models.generateContent({ model, contents })).text);
+  }
+  await files.delete({ name: made.name });
+  await assert.rejects(files.get({ name: made.name }), isStatus(404));
+}
+await check('files', () => checkFiles(connect()));
 
 for (const version of [undefined, 'v1', 'v1beta']) {
   const name = version ?? 'default version';

@@ -1,7 +1,21 @@
 /** Checks of the package openai. */
 import assert from 'node:assert/strict';
-import OpenAI from 'openai';
-import { assertSimulated, check, group, key, PNG, PROMPT, SCHEMA, TOOL, url, WRONG_KEY } from './checks.js';
+import OpenAI, { toFile } from 'openai';
+import {
+  assertSimulated,
+  check,
+  group,
+  idsOf,
+  key,
+  PDF,
+  PNG,
+  PROMPT,
+  SCHEMA,
+  TOOL,
+  url,
+  WRONG_KEY,
+  when,
+} from './checks.js';
 
 const model = 'demo-responses';
 const picture = `data:image/png;base64,${PNG}`;
@@ -101,6 +115,72 @@ await check('model list', async () => {
   for await (const { id } of client.models.list()) names.push(id);
   assert.ok(names.includes(model), names.join());
   assert.equal((await client.models.retrieve(model)).id, model);
+});
+
+await check('files', async () => {
+  const file = () => toFile(PDF, 'report.pdf', { type: 'application/pdf' });
+  const made = await client.files.create({ file: await file(), purpose: 'user_data' });
+  await client.files.create({ file: await file(), purpose: 'user_data' });
+  assert.equal((await client.files.waitForProcessing(made.id)).status, 'processed');
+  assert.equal((await client.files.retrieve(made.id)).filename, 'report.pdf');
+  assert.deepEqual(Buffer.from(await (await client.files.content(made.id)).arrayBuffer()), PDF);
+  assert.ok((await idsOf(client.files.list({ limit: 1, purpose: 'user_data' }))).includes(made.id));
+  const response = user([
+    { type: 'input_file', file_id: made.id },
+    { type: 'input_text', text: 'hello' },
+  ]);
+  assertSimulated((await client.responses.create({ model, input: response })).output_text);
+  const messages = user([
+    { type: 'file', file: { file_id: made.id } },
+    { type: 'text', text: 'hello' },
+  ]);
+  assertSimulated((await client.chat.completions.create({ model, messages })).choices[0].message.content);
+  assert.ok((await client.files.delete(made.id)).deleted);
+  await assert.rejects(client.files.retrieve(made.id), OpenAI.NotFoundError);
+});
+
+for (const [endpoint, body, kind] of [
+  ['/v1/responses', { model, input: 'hello' }, 'response'],
+  ['/v1/chat/completions', { model, messages: user('hello') }, 'chat.completion'],
+])
+  await check(`batch for ${endpoint}`, async () => {
+    const lines = ['one', 'two'].map((id) => JSON.stringify({ custom_id: id, method: 'POST', url: endpoint, body }));
+    const file = await client.files.create({
+      file: await toFile(Buffer.from(lines.join('\n')), 'in.jsonl'),
+      purpose: 'batch',
+    });
+    const made = await client.batches.create({ input_file_id: file.id, endpoint, completion_window: '24h' });
+    const batch = await when(
+      () => client.batches.retrieve(made.id),
+      ({ status }) => status !== 'in_progress',
+    );
+    assert.deepEqual(batch.request_counts, { total: 2, completed: 2, failed: 0 }, JSON.stringify(batch));
+    const results = (await (await client.files.content(batch.output_file_id)).text()).trim().split('\n');
+    assert.deepEqual(
+      results.map((line) => [JSON.parse(line).custom_id, JSON.parse(line).response.body.object]),
+      [
+        ['one', kind],
+        ['two', kind],
+      ],
+    );
+    assert.ok((await idsOf(client.batches.list({ limit: 1 }))).includes(batch.id));
+    await assert.rejects(client.batches.cancel(batch.id), OpenAI.BadRequestError);
+  });
+
+await check('conversation', async () => {
+  const { conversations } = client;
+  const said = (content) => ({ type: 'message', role: 'user', content });
+  const made = await conversations.create({ items: [said('hello')], metadata: { topic: 'lamp' } });
+  assertSimulated((await client.responses.create({ model, input: 'hello', conversation: made.id })).output_text);
+  const { data } = await conversations.items.create(made.id, { items: [said('again')] });
+  assert.equal((await conversations.items.retrieve(data[0].id, { conversation_id: made.id })).role, 'user');
+  const ids = await idsOf(conversations.items.list(made.id, { limit: 1, order: 'asc' }));
+  assert.equal(ids.length, 4, 'the first item, the request, its reply and the last item');
+  await conversations.items.delete(data[0].id, { conversation_id: made.id });
+  assert.equal((await conversations.update(made.id, { metadata: { topic: 'desk' } })).metadata.topic, 'desk');
+  assert.equal((await conversations.retrieve(made.id)).metadata.topic, 'desk');
+  assert.ok((await conversations.delete(made.id)).deleted);
+  await assert.rejects(conversations.retrieve(made.id), OpenAI.NotFoundError);
 });
 
 // Version 5 has no videos. All keys reach the same video models.

@@ -2,8 +2,8 @@
 import asyncio
 
 import anthropic
-from checks import GROUP, KEY, PNG_BASE64, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
-from checks import check, expect, expect_error, expect_simulated
+from checks import GROUP, KEY, PDF, PNG_BASE64, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
+from checks import check, expect, expect_error, expect_simulated, ids_of, when
 
 MODEL = "demo-messages"
 client = anthropic.Anthropic(base_url=URL, api_key=KEY)
@@ -81,6 +81,35 @@ def model_list():
     expect(client.models.retrieve(MODEL).id == MODEL, names)
 
 
+def files():
+    # They left beta in version 1.
+    owner = client if hasattr(client, "files") else client.beta
+    made = owner.files.upload(file=("report.pdf", PDF, "application/pdf"))
+    owner.files.upload(file=("report.pdf", PDF, "application/pdf"))
+    expect(owner.files.retrieve_metadata(made.id).size_bytes == len(PDF), made)
+    expect(owner.files.download(made.id).read() == PDF, "the content")
+    expect(made.id in ids_of(owner.files.list(limit=1)), made)
+    parts = [{"type": "document", "source": {"type": "file", "file_id": made.id}}, {"type": "text", "text": "hello"}]
+    expect_simulated(text_of(owner.messages.create(**body(parts))))
+    expect(owner.files.delete(made.id).type == "file_deleted", made)
+    expect_error(anthropic.NotFoundError, lambda: owner.files.retrieve_metadata(made.id))
+
+
+def batch():
+    batches = client.messages.batches
+    requests = [{"custom_id": name, "params": body("hello")} for name in ("one", "two")]
+    made = batches.create(requests=requests)
+    done = when(lambda: batches.retrieve(made.id), lambda found: found.processing_status == "ended")
+    expect(done.request_counts.succeeded == 2, done)
+    results = [(line.custom_id, line.result.type) for line in batches.results(made.id)]
+    expect(results == [("one", "succeeded"), ("two", "succeeded")], results)
+    batches.create(requests=requests)
+    expect(made.id in ids_of(batches.list(limit=1)), made)
+    expect_error(anthropic.BadRequestError, lambda: batches.cancel(made.id))
+    expect(batches.delete(made.id).type == "message_batch_deleted", made)
+    expect_error(anthropic.NotFoundError, lambda: batches.retrieve(made.id))
+
+
 def wrong_key():
     other = anthropic.Anthropic(base_url=URL, api_key=WRONG_KEY)
     expect_error(anthropic.AuthenticationError, lambda: other.messages.create(**body("hello")))
@@ -95,4 +124,6 @@ check("image", image)
 check("token count", token_count)
 check("asynchronous client", asynchronous)
 check("model list", model_list)
+check("files", files)
+check("batch", batch)
 check("wrong key", wrong_key)

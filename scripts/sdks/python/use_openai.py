@@ -3,8 +3,8 @@ import asyncio
 import json
 
 import openai
-from checks import GROUP, KEY, PNG_BASE64, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
-from checks import check, expect, expect_error, expect_simulated
+from checks import GROUP, KEY, PDF, PNG_BASE64, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
+from checks import check, expect, expect_error, expect_simulated, ids_of, when
 
 MODEL = "demo-responses"
 PICTURE = f"data:image/png;base64,{PNG_BASE64}"
@@ -104,6 +104,58 @@ def model_list():
     expect(client.models.retrieve(MODEL).id == MODEL, names)
 
 
+def files():
+    made = client.files.create(file=("report.pdf", PDF, "application/pdf"), purpose="user_data")
+    client.files.create(file=("report.pdf", PDF, "application/pdf"), purpose="user_data")
+    expect(client.files.wait_for_processing(made.id).status == "processed", made)
+    expect(client.files.retrieve(made.id).filename == "report.pdf", made)
+    expect(client.files.content(made.id).read() == PDF, "the content")
+    expect(made.id in ids_of(client.files.list(limit=1, purpose="user_data")), made)
+    parts = [{"type": "input_file", "file_id": made.id}, {"type": "input_text", "text": "hello"}]
+    expect_simulated(client.responses.create(model=MODEL, input=user(parts)).output_text)
+    parts = [{"type": "file", "file": {"file_id": made.id}}, {"type": "text", "text": "hello"}]
+    reply = client.chat.completions.create(model=MODEL, messages=user(parts))
+    expect_simulated(reply.choices[0].message.content)
+    expect(client.files.delete(made.id).deleted, made)
+    expect_error(openai.NotFoundError, lambda: client.files.retrieve(made.id))
+
+
+def batch():
+    for endpoint, body in (
+        ("/v1/responses", {"model": MODEL, "input": "hello"}),
+        ("/v1/chat/completions", {"model": MODEL, "messages": user("hello")}),
+    ):
+        lines = [
+            json.dumps({"custom_id": name, "method": "POST", "url": endpoint, "body": body}) for name in ("one", "two")
+        ]
+        file = client.files.create(file=("in.jsonl", "\n".join(lines).encode()), purpose="batch")
+        made = client.batches.create(input_file_id=file.id, endpoint=endpoint, completion_window="24h")
+        done = when(lambda: client.batches.retrieve(made.id), lambda found: found.status != "in_progress")
+        expect(done.status == "completed" and done.request_counts.completed == 2, done)
+        results = [json.loads(line) for line in client.files.content(done.output_file_id).text.splitlines()]
+        expect([result["custom_id"] for result in results] == ["one", "two"], results)
+        expect(all(result["response"]["status_code"] == 200 for result in results), results)
+        expect(made.id in ids_of(client.batches.list(limit=1)), made)
+        expect_error(openai.BadRequestError, lambda: client.batches.cancel(made.id))
+
+
+def conversation():
+    def said(content):
+        return {"type": "message", "role": "user", "content": content}
+
+    conversations = client.conversations
+    made = conversations.create(items=[said("hello")], metadata={"topic": "lamp"})
+    reply = client.responses.create(model=MODEL, input="hello", conversation=made.id)
+    expect_simulated(reply.output_text)
+    added = conversations.items.create(made.id, items=[said("again")]).data[0]
+    expect(conversations.items.retrieve(added.id, conversation_id=made.id).role == "user", added)
+    expect(len(ids_of(conversations.items.list(made.id, limit=1, order="asc"))) == 4, "items")
+    conversations.items.delete(added.id, conversation_id=made.id)
+    expect(conversations.update(made.id, metadata={"topic": "desk"}).metadata == {"topic": "desk"}, made)
+    expect(conversations.delete(made.id).deleted, made)
+    expect_error(openai.NotFoundError, lambda: conversations.retrieve(made.id))
+
+
 def videos():
     """`videos.create` sends multipart, which the contract excludes; the same client posts JSON."""
     body = {"model": "demo-video-a", "prompt": "a lamp", "seconds": "5", "size": "1280x720", "return_last_frame": True}
@@ -138,6 +190,10 @@ check("response image", response_image)
 check("response token count", response_count)
 check("asynchronous client", asynchronous)
 check("model list", model_list)
+check("files", files)
+check("batch", batch)
+if hasattr(client, "conversations"):
+    check("conversation", conversation)
 # Version 1 has no videos at first. All keys reach the same video models.
 if hasattr(client, "videos") and GROUP == "responses":
     check("videos", videos)

@@ -28,10 +28,19 @@ export async function createFile({ gateway }: FileApiServices, call: Call, calle
 
 export async function listFiles(services: FileApiServices, call: Call, caller: Caller): Promise<void> {
   if (isGenerate(call)) return listGoogleFiles(services, call, caller);
-  const purpose = new URLSearchParams(call.query).get('purpose') ?? undefined;
-  const load = (page: OwnPage) => services.gateway.files.list(caller.key.userId, { ...page, purpose });
-  return sendOwnPage(call, load, (row) => viewFor(call, row));
+  const query = new URLSearchParams(call.query);
+  const { files } = services.gateway;
+  const { userId } = caller.key;
+  const ids = isMessages(call) ? [...new Set(query.getAll('ids[]'))] : [];
+  if (ids.length > MAX_IDS) throw failAt('invalid_value', 'ids', `expected at most ${MAX_IDS} ids.`);
+  const purpose = query.get('purpose') ?? undefined;
+  const load = async (page: OwnPage) =>
+    ids.length > 0 ? [...(await files.findAll(ids, userId)).values()] : files.list(userId, { ...page, purpose });
+  return sendOwnPage(call, load, (row) => viewFor(call, row), ids.length || undefined);
 }
+
+/** As Anthropic bounds what one request may ask for by id. */
+const MAX_IDS = 100;
 
 export async function getFile(services: FileApiServices, call: Call, caller: Caller): Promise<void> {
   const file = await findFile(services, call, caller);
@@ -65,21 +74,25 @@ export async function sendOwnPage<T extends { readonly id: string }>(
   call: Call,
   load: (page: OwnPage) => Promise<T[]>,
   view: (row: T) => object,
+  fixed?: number,
 ): Promise<void> {
   const query = new URLSearchParams(call.query);
-  const limit = pageSize(query, 'limit');
+  const limit = fixed ?? pageSize(query, 'limit');
   const order = query.get('order') === 'asc' ? 'asc' : 'desc';
   const before = isMessages(call) ? (query.get('before_id') ?? undefined) : undefined;
-  const after = query.get(isMessages(call) ? 'after_id' : 'after') ?? undefined;
+  const after = query.get(isMessages(call) ? 'after_id' : 'after') ?? query.get('page') ?? undefined;
   const rows = await load({ limit, order, before, after });
   const page = rows.slice(0, limit);
   if (before !== undefined) page.reverse();
+  const hasMore = rows.length > limit;
+  const lastId = page.at(-1)?.id ?? null;
   sendJson(call, 200, {
-    ...(!isMessages(call) && { object: 'list' }),
+    // The messages dialect has two forms of pages: by ids, and since its files left beta by a cursor.
+    ...(isMessages(call) ? { next_page: hasMore ? lastId : null } : { object: 'list' }),
     data: page.map(view),
     first_id: page[0]?.id ?? null,
-    last_id: page.at(-1)?.id ?? null,
-    has_more: rows.length > limit,
+    last_id: lastId,
+    has_more: hasMore,
   });
 }
 
