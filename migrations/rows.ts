@@ -590,6 +590,19 @@ export interface PricesRow {
   model_pattern: Generated<string>;
 }
 
+export interface ProviderObjectsRow {
+  user_id: string;
+  kind: string;
+  id: string;
+  account_id: string;
+  key_id: string | null;
+  model: string;
+  tokens: bigint;
+  shown: Json;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  expires_at: Timestamp;
+}
+
 export interface ProviderTasksRow {
   provider: Buffer;
   upstream_id: string;
@@ -1025,6 +1038,7 @@ export interface Rows {
   person_links: PersonLinksRow;
   person_sessions: PersonSessionsRow;
   prices: PricesRow;
+  provider_objects: ProviderObjectsRow;
   provider_tasks: ProviderTasksRow;
   replicas: ReplicasRow;
   request_fault_hours: RequestFaultHoursRow;

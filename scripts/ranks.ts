@@ -89,6 +89,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['services', 'images'],
     ['conversations'],
     ['files'],
+    ['objects'],
     ['native', 'converted'],
     ['background', 'probe', 'read-request'],
     ['batches', 'choose-group', 'serve-call'],

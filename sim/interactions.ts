@@ -7,7 +7,8 @@ import { tokensIn } from './usage.ts';
 
 const TEXT = 'A simulated answer.';
 const held = new WeakMap<object, Map<string, JsonObject>>();
-const heldBy = ({ state }: Exchange): Map<string, JsonObject> => {
+/** What one server holds, by id. */
+export const heldBy = ({ state }: Exchange): Map<string, JsonObject> => {
   const known = held.get(state) ?? new Map<string, JsonObject>();
   held.set(state, known);
   return known;

@@ -1,4 +1,5 @@
 /** The routes of the simulated server. */
+import { createCache, deleteCache, readCache, updateCache } from './caches.ts';
 import { createCompletion } from './chat/response.ts';
 import { batchEmbedContents, createEmbeddings, embedContent } from './embeddings.ts';
 import { Failure, type Shape } from './errors.ts';
@@ -45,6 +46,10 @@ export const ROUTES: Route[] = [
   { method: 'GET', path: /^\/v1(?:beta)?\/interactions\/([^/]+)$/, run: readInteraction },
   { method: 'DELETE', path: /^\/v1(?:beta)?\/interactions\/([^/]+)$/, run: deleteInteraction },
   { method: 'POST', path: /^\/v1(?:beta)?\/interactions\/([^/]+)\/cancel$/, run: cancelInteraction },
+  { method: 'POST', path: /^\/v1beta\/cachedContents$/, run: createCache },
+  { method: 'GET', path: /^\/v1beta\/cachedContents\/([^/]+)$/, run: readCache },
+  { method: 'PATCH', path: /^\/v1beta\/cachedContents\/([^/]+)$/, run: updateCache },
+  { method: 'DELETE', path: /^\/v1beta\/cachedContents\/([^/]+)$/, run: deleteCache },
   { method: 'GET', path: /^\/v1beta\/models$/, run: listGoogleModels },
   { method: 'GET', path: /^\/v1beta\/models\/([^:]+)$/, run: showGoogleModel, names: 'model' },
   { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model' },

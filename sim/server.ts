@@ -122,7 +122,7 @@ function readFault<T>(read: () => T): T {
 
 /** Fills `exchange.json`. Returns the error instead of throwing it, because a fault takes precedence. */
 function readJson(exchange: Exchange): Failure | undefined {
-  if (exchange.entry.method !== 'POST' || exchange.body.length === 0) return undefined;
+  if (!/^(?:POST|PATCH)$/.test(exchange.entry.method) || exchange.body.length === 0) return undefined;
   try {
     const contentType = exchange.header('content-type');
     if (contentType.toLowerCase().startsWith('multipart/form-data')) {

@@ -82,6 +82,7 @@ function errorCodes(row: rules.InferenceRow, isServed: boolean): rules.ErrorCode
     files,
     socket,
     batches,
+    caches,
     conversations,
   } = rules.OPERATION_ERRORS;
   return [
@@ -97,6 +98,7 @@ function errorCodes(row: rules.InferenceRow, isServed: boolean): rules.ErrorCode
     ...(row.path.includes('{request_id}') ? request : []),
     ...(/\/files|batches$/.test(row.path) || isServed ? files : []),
     ...(row.path.includes('{batch_id}') ? batches : []),
+    ...(/cache_id|enerateContent$/.test(row.path) ? caches : []),
     ...(row.path.includes('{conversation_id}') || /responses$/.test(row.path) ? conversations : []),
     ...('turns' in row ? socket : []),
   ];
@@ -198,6 +200,8 @@ const BODIES: Readonly<Record<WithBody, object>> = {
   'generate.count': bodyOf(NATIVE, 'GenerateCountRequest', CONTENTS),
   'interactions.create': bodyOf(NATIVE, 'object', { model: 'demo-generate', input: HELLO }),
   'interactions.cancel': bodyOf('None is needed; a body is forwarded unchanged.', 'object', {}, false),
+  'caches.create': bodyOf(NATIVE, 'object', { model: 'models/demo-generate', ...CONTENTS, ttl: '600s' }),
+  'caches.update': bodyOf('When it expires, as `ttl` or `expireTime`.', 'object', { ttl: '3600s' }),
   'generate.embed': bodyOf(NATIVE, 'GenerateEmbedRequest', EMBED),
   'generate.batchEmbed': bodyOf(NATIVE, 'GenerateBatchEmbedRequest', { requests: REQUESTS }),
 };
@@ -227,7 +231,7 @@ const IMAGES = withStream(
 );
 
 const INTERACTION = json('The interaction, or a stream of its events, as the provider returns it', 'object');
-
+const CACHE = { 200: json('What the provider says of it, without content', 'object') };
 const FILE_EXAMPLE = {
   id: FILE_ID_EXAMPLE,
   object: 'file',
@@ -347,6 +351,11 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   'interactions.get': { 200: INTERACTION },
   'interactions.delete': { 200: INTERACTION },
   'interactions.cancel': { 200: INTERACTION },
+  'caches.create': CACHE,
+  'caches.list': { 200: json('A page', '{ cachedContents?: object[], nextPageToken?: string }') },
+  'caches.get': CACHE,
+  'caches.update': CACHE,
+  'caches.delete': { 200: json('It is deleted', 'object', {}) },
   'generate.embed': {
     200: json('The vector', 'GenerateEmbedding', { embedding: { values: [0.013, -0.021] } }),
   },
@@ -434,6 +443,7 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
   'generate.models': query(
     "pageSize?: count (models of a page), pageToken?: string ('nextPageToken' of the previous page)",
   ),
+  'caches.list': query("pageSize?: count (of a page), pageToken?: string ('nextPageToken' of the previous page)"),
   'generate.stream': query("alt?: <json sse> ('sse': server-sent events)"),
 };
 

@@ -1,4 +1,5 @@
 /** generateContent responses and streams. */
+import { cachedTokens } from '../caches.ts';
 import { googleError, invalid, statusFailure } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { omitMembers } from '../faults.ts';
@@ -66,7 +67,9 @@ async function prepareReply(exchange: Exchange): Promise<PreparedReply> {
   const decided = decide(view, fault);
   const image = readImageRequest(exchange, decided);
   const reply = image?.hasText === false ? { ...decided, text: '' } : decided;
-  const usage = measure(view, reply, state.cache);
+  const measured = measure(view, reply, state.cache);
+  const kept = cachedTokens(exchange);
+  const usage = kept === 0 ? measured : { ...measured, input: measured.input + kept, cached: kept };
   const head = {
     usageMetadata: distortUsage(omitMembers(usageOf(usage, image?.tokens), fault), fault.usage),
     modelVersion: exchange.model,

@@ -33,6 +33,8 @@ export interface Usage {
   readonly searches?: number;
   readonly fetches?: number;
   readonly fileSearches?: number;
+  /** Tokens of a cached content, times the hours for which it is kept. */
+  readonly cacheHours?: number;
   readonly tier?: string;
   /** Parts of the totals that other models used, where the provider reports them apart. */
   readonly models?: readonly ModelUsage[];

@@ -27,6 +27,8 @@ import { sendFileContent } from './files/send-content.ts';
 import { receiveBytes, receiveForm } from './files/upload.ts';
 import { ModelListing } from './models/listing.ts';
 import { KeptPrompts } from './native/kept-prompts.ts';
+import { heldByPath } from './objects/held-object.ts';
+import { ObjectStore } from './objects/object-store.ts';
 import { testAccount } from './probe.ts';
 import { ReadOn } from './read-on.ts';
 import { RejectedOptions } from './rejected-options/rejected-options.ts';
@@ -62,6 +64,7 @@ export function createGateway(options: GatewayOptions) {
   const { clock, catalog, limiter, pool } = options;
   const store = new ResponseStore({ ...options, days: options.storedDays });
   const files = new FileStore({ ...options, days: options.fileDays });
+  const objects = new ObjectStore(options);
   const conversations = new ConversationStore({ ...options, days: options.storedDays });
   const billing = new Billing(options);
   const balance = (userId: string) => balanceReport(options.db, userId);
@@ -71,6 +74,7 @@ export function createGateway(options: GatewayOptions) {
     ...options,
     store,
     files,
+    objects,
     conversations,
     accountQueue: new AccountQueue({ clock, pool, waitMs: options.accountQueueMs }),
     retryBudget: new RetryBudget(clock),
@@ -97,7 +101,10 @@ export function createGateway(options: GatewayOptions) {
     catalog,
     store,
     files,
+    objects,
     conversations,
+    /** Where the object is held that the path of a request names. */
+    heldByPath: (call: web.Call, { key }: Caller) => heldByPath(services, call, key.userId),
     batches,
     /** Of every process that serves calls. */
     batchWorker,

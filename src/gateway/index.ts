@@ -27,6 +27,7 @@ export { type KeptObjectRow, removeObject } from './kept-objects.ts';
 export { serves } from './key-groups.ts';
 export type { ListedModel } from './models/listing.ts';
 export { groupsText } from './models/resolve.ts';
+export { expireObjects, ObjectStore } from './objects/object-store.ts';
 export { type Plan, type PlannedRequest, plan, type UnusedWay, type Way } from './plan.ts';
 export { type ProbeResult, type ProbeServices, probeAccount } from './probe.ts';
 export { inputItems } from './stored/references.ts';

@@ -167,6 +167,7 @@ function findChannels(catalog: Catalog, caller: Caller, operation: rules.Inferen
   if (!cell || cell.kind === 'refuse' || cell.kind === 'own')
     return { channels: [], leftOut: [{ group, because: 'style' }] };
   const used = new Set<Account>();
+  const isDirect = 'isDirect' in cell && cell.isDirect;
   const isCount = 'converts' in row && row.converts === 'count';
   const inCell = rules.waysOfCell(cell);
   const counted = isCount ? inCell.filter(({ isNative }) => !isNative) : [];
@@ -176,7 +177,8 @@ function findChannels(catalog: Catalog, caller: Caller, operation: rules.Inferen
       const feature = way.isNative ? 'feature' in cell && cell.feature : way.dialect;
       const accounts = catalog
         .accounts(group.id)
-        .filter((account) => !used.has(account) && (!feature || account.features.has(feature)));
+        .filter((account) => !used.has(account) && (!feature || account.features.has(feature)))
+        .filter(({ cloud }) => !(isDirect && cloud));
       for (const account of accounts) used.add(account);
       return { ...way, accounts };
     });

@@ -45,7 +45,10 @@ export function readRequest(services: ReadServices, source: CallSource, known?: 
     (read): RequestRead => ({
       ...base,
       model: read.model,
-      isBound: read.isBackground || STORED_MEMBERS.some((name) => name === read.bounds.wholeContext),
+      isBound:
+        read.isBackground ||
+        read.keeps !== undefined ||
+        STORED_MEMBERS.some((name) => name === read.bounds.wholeContext),
       held: read.held,
       holdsOwnSummary: channels.length > 1 && from === 'responses' && parts.holdsOwnSummary,
       objectsOf: read.objectsOf,

@@ -31,11 +31,13 @@ export function heldRequest(
   style: Group['style'] | undefined,
   account: Account,
   id: string,
+  isCache = false,
 ): UpstreamRequest {
-  const isInteraction = style === 'generate-content';
-  return upstreamRequest(isInteraction ? style : 'responses', account, {
+  const isGoogle = style === 'generate-content';
+  const list = isCache ? 'v1beta/cachedContents' : isGoogle ? 'v1beta/interactions' : 'v1/responses';
+  return upstreamRequest(isGoogle ? style : 'responses', account, {
     method,
-    path: `/${isInteraction ? 'v1beta/interactions' : 'v1/responses'}/${encodeURIComponent(id)}`,
+    path: `/${list}/${encodeURIComponent(id)}`,
     headers: ['accept-encoding', 'identity'],
     body: null,
     timeouts: rules.TIMEOUTS.count,

@@ -48,6 +48,7 @@ test('createUsageRecord() charges nothing for an impossible count of any kind', 
     ...['input', 'cacheRead', 'cacheReadAudio', 'cacheReadImage', 'cacheWrite', 'cacheWriteLong', 'toolPrompt'],
     ...['longestPrompt', 'inputAudio', 'inputImage', 'inputVideo', 'audioSeconds', 'output', 'reasoning'],
     ...['outputAudio', 'outputImage', 'outputVideo', 'citations', 'searches', 'fetches', 'fileSearches'],
+    'cacheHours',
   ])
     assert.equal(usageRecord('ann', 5n, { usage: { ...usage, [name]: -1 } }).invalid, `${name} is negative`);
 });

@@ -51,7 +51,7 @@ test('G 9 r1: paths begin with /v1, and those of native generate-content with /v
   for (const [operation, { path }] of Object.entries(INFERENCE_ENDPOINTS))
     assert.match(
       path,
-      /^(?:generate|interactions|googleFiles)\./.test(operation) ? /^\/(?:upload\/)?v1beta\// : /^\/v1\//,
+      /^(?:generate|interactions|caches|googleFiles)\./.test(operation) ? /^\/(?:upload\/)?v1beta\// : /^\/v1\//,
     );
 });
 

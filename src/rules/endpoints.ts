@@ -25,6 +25,8 @@ export interface NativeCell {
   readonly feature?: Feature;
   /** Requests are converted to the first of these dialects that an account speaks, if it does not speak the one before. */
   readonly otherwise?: readonly UpstreamDialect[];
+  /** Clouds do not have the endpoint, so that their accounts are not used. */
+  readonly isDirect?: true;
 }
 export interface ConvertCell {
   readonly kind: 'convert';
@@ -60,8 +62,8 @@ export type RequestBody =
   | { readonly content: 'none' }
   | { readonly content: 'json' | 'multipart' | 'multipart-or-json' | 'bytes'; readonly limit: BodyClass };
 
-/** How the native path reads a request: what the body is, where the model is named, or the id of a stored response. `none` where no cell is native. */
-export type RequestReader = Words<'json search interaction path-model path-embedding image stored none'>;
+/** How the native path reads a request: what the body is, where the model is named, or the id of a stored object. `none` where no cell is native. */
+export type RequestReader = Words<'json search interaction cache path-model path-embedding image stored none'>;
 
 /** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
 export type BillingMode = 'metered' | 'free';
@@ -83,7 +85,7 @@ interface Row {
 }
 
 interface InferenceFacts extends Row {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly reader: RequestReader;
   readonly billing: BillingMode;
   readonly timeouts: TimeoutClass;
@@ -235,6 +237,17 @@ const EMBED = { reader: 'path-embedding', vectors: true, groups: onlyGenerate(na
 const interaction = <P extends string>(about: string, path: P) =>
   ({ ...row('G 4.6', about, `/v1beta/interactions${path}`), alias: `/v1/interactions${path}` }) as const;
 const INTERACTIONS = { ...STORED, errorFormat: 'generate', groups: onlyGenerate(native('generate')) } as const;
+
+/** Contents that the provider keeps for later requests, on the account that holds them. */
+const cache = <P extends string>(about: string, path: P) =>
+  ({
+    ...row('objects', about, `/v1beta/cachedContents${path}`),
+    alias: `/v1/cachedContents${path}`,
+    errorFormat: 'generate',
+  }) as const;
+const CACHES = { groups: onlyGenerate({ kind: 'native', dialect: 'generate', isDirect: true }) } as const;
+/** Paid for as long as the provider keeps it. */
+const KEEP = { ...REPLY, ...CACHES, reader: 'cache', sends: 'once' } as const;
 
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
@@ -448,6 +461,16 @@ export const INFERENCE_ENDPOINTS = {
     method: 'POST',
     body: JSON_TEXT,
   },
+  'caches.create': { ...cache('Keep contents for later requests', ''), ...KEEP },
+  'caches.list': { ...OWN_RECORDS, ...OWN_GENERATE, ...cache('List the cached contents of the user', '') },
+  'caches.get': { ...STORED, ...CACHES, ...cache('Read what is known of a cached content', '/{cache_id}') },
+  'caches.update': {
+    ...cache('Change when a cached content expires', '/{cache_id}'),
+    ...KEEP,
+    method: 'PATCH',
+    body: JSON_SMALL,
+  },
+  'caches.delete': { ...STORED, ...CACHES, ...cache('Delete a cached content', '/{cache_id}'), ...DELETE },
   'generate.embed': { ...REPLY, ...generate('G 4.6', 'Turn a text into a vector', 'embedContent'), ...EMBED },
   'generate.batchEmbed': {
     ...REPLY,
@@ -630,7 +653,7 @@ const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [
   [/^\/v1\/messages/, 'messages'],
   [/^\/upload\/v1(?:beta)?\//, 'generate'],
   [/^\/v1\/files\/[^/]+:download$/, 'generate'],
-  [/^\/v1(?:beta|\/interactions(?:\/|$))/, 'generate'],
+  [/^\/v1(?:beta|\/(?:interactions|cachedContents)(?:\/|$))/, 'generate'],
   // Names of models may contain colons too, so only the native verbs count.
   [/^\/v1\/models\/[^/]+:\w*(?:Contents?|Tokens)(?![\w:.-])/, 'generate'],
   [/^\/api\/v3/, 'video'],

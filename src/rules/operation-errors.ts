@@ -28,6 +28,8 @@ export const OPERATION_ERRORS = {
   files: words('file_not_found'),
   /** Names a conversation. */
   conversations: words('conversation_not_found'),
+  /** Names a cached content. */
+  caches: words('cache_not_found'),
   /** Names a batch. */
   batches: words('batch_not_found'),
   socket: words('upgrade_required invalid_request'),

@@ -49,7 +49,7 @@ const BY_PRIORITY = {
     'batches.list batches.get messageBatches.list messageBatches.get messageBatches.results messageBatches.delete',
     'conversations.get conversations.update conversations.delete conversations.items conversations.item conversations.removeItem',
     'callbacks.getDefault callbacks.setDefault callbacks.removeDefault',
-    'characters.get operator.openapi characters.preview interactions.delete',
+    'characters.get operator.openapi characters.preview interactions.delete caches.list caches.get caches.delete',
   ),
   image: words(
     'files.create googleFiles.upload images.generate images.edit videos.content videos.lastFrame results.link files.link',
@@ -57,7 +57,7 @@ const BY_PRIORITY = {
   text: words(
     'messages.create messages.count chat.create responses.create responses.socket responses.inputTokens',
     'responses.compact embeddings.create generate.create generate.stream generate.count generate.embed',
-    'generate.batchEmbed search.create interactions.create',
+    'generate.batchEmbed search.create interactions.create caches.create caches.update',
   ),
   create: words(
     'tasks.create tasks.estimate videos.create videos.estimate callbacks.redeliver callbacks.test',

@@ -24,6 +24,11 @@ const rateFields = {
   cached_image_input: tokens('images among it, where the provider reports them', '2', 'cached_input'),
   cache_write: tokens('input written to a prompt cache', '3.75', 'input'),
   cache_write_1h: tokens('the same, kept for an hour', '6', 'cache_write'),
+  cache_hour: tokens(
+    'contents that Google keeps for later requests, for each hour',
+    '1',
+    '10 times `input`, more than any provider asks',
+  ),
   output: tokens(
     'output tokens; required unless the model makes images or videos, or has `embed` in its name; `"0"` gives its output away',
     '10',

@@ -33,6 +33,7 @@ let gateway: TestGateway;
 let lane: CrashLane;
 let directory: string;
 let key: string;
+let googleKey: string;
 let run: () => Promise<unknown>;
 let closeWorker: () => Promise<void>;
 
@@ -43,6 +44,7 @@ before(async () => {
   const prices = { input: '1000', output: '10000' };
   const keys = await gateway.apply({ ...rest, models: models.map((model) => ({ ...model, prices })) });
   key = keys.openai ?? assert.fail('no key');
+  googleKey = keys.gemini ?? assert.fail('no key');
   const worker = await openWorkerServices(gateway.context);
   closeWorker = worker.close;
   run = async () => worker.background.jobs[0]?.run();
@@ -104,6 +106,35 @@ test('a process that is killed while it creates a background response leaves no 
     assert.equal(await chargesOf(reference), isCharged ? 1 : 0, step);
     await checkLedger(gateway.context.database.db);
   }
+});
+
+test('a process that is killed while it makes a cached content leaves it paid and owned, or neither', {
+  timeout: killsMs(STEPS.length),
+}, async () => {
+  const { db } = gateway.context.database;
+  const keep = (url: string) =>
+    fetch(`${url}/v1beta/cachedContents`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': googleKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'models/demo-generate', contents: [{ parts: [{ text: 'hello' }] }] }),
+    }).catch(() => undefined);
+  let owned = 0;
+  for (const step of STEPS) {
+    await lane.start();
+    await lane.arm(step, 1);
+    await keep(lane.url);
+    await lane.died(step);
+    await makeDue();
+    await run();
+    const { state, hold, reference } = await newestRow();
+    const isRecorded = step === 'background.recorded';
+    assert.deepEqual([state, hold], isRecorded ? ['settled', 'settled'] : ['released', 'released'], step);
+    assert.equal(await chargesOf(reference), isRecorded ? 1 : 0, step);
+    owned += isRecorded ? 1 : 0;
+    assert.equal((await db.selectFrom('provider_objects').selectAll().execute()).length, owned, step);
+    await checkLedger(db);
+  }
+  assert.equal(owned, 1);
 });
 
 test('a process that waits for the provider keeps the hold', async () => {

@@ -19,6 +19,9 @@ import { until } from '../support/wait.ts';
 let sim: Sim;
 let gateway: TestGateway;
 let keys: Record<string, string>;
+let cacheName: string;
+/** Each change of the cached content extends it further. */
+let seconds = 3_600;
 
 const PRICES = { input: '1', output: '10', image_output: '40', per_search: '0.01' };
 before(async () => {
@@ -31,6 +34,12 @@ before(async () => {
     accounts: setup.accounts.map((account) => (account.group === 'openai' ? { ...account, features } : account)),
     models: setup.models.map((model) => ({ ...model, prices: PRICES })),
   });
+  const made = await fetch(`${gateway.url}/v1beta/cachedContents`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keys.gemini}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'models/demo-generate', ...CONTENTS }),
+  });
+  cacheName = ((await made.json()) as { name: string }).name;
 });
 after(async () => {
   await gateway.stop();
@@ -44,6 +53,7 @@ const PNG = Buffer.from(
 
 interface PaidCall {
   readonly group: string;
+  readonly method?: 'POST' | 'PATCH';
   readonly path: string;
   body(): string | FormData;
 }
@@ -117,6 +127,20 @@ const PAID: Readonly<Record<string, PaidCall>> = {
     path: '/v1beta/interactions',
     body: json({ model: 'demo-generate', input: 'Hello' }),
   },
+  'caches.create': {
+    group: 'gemini',
+    path: '/v1beta/cachedContents',
+    body: json({ model: 'models/demo-generate', ...CONTENTS }),
+  },
+  'caches.update': {
+    group: 'gemini',
+    method: 'PATCH',
+    path: '/v1beta/{cache}',
+    body() {
+      seconds += 3_600;
+      return JSON.stringify({ ttl: `${seconds}s` });
+    },
+  },
   'generate.embed': {
     group: 'gemini',
     path: '/v1beta/models/demo-generate:embedContent',
@@ -130,10 +154,15 @@ const PAID: Readonly<Record<string, PaidCall>> = {
 };
 
 /** Makes the call and returns the operation and the cost of its usage record; undefined when it left none. */
-async function chargeOf({ group, path, body }: PaidCall): Promise<{ operation: string; nanos: bigint } | undefined> {
+async function chargeOf({
+  group,
+  path,
+  body,
+  method = 'POST',
+}: PaidCall): Promise<{ operation: string; nanos: bigint } | undefined> {
   const sent = body();
-  const response = await fetch(gateway.url + path, {
-    method: 'POST',
+  const response = await fetch(gateway.url + path.replace('{cache}', cacheName), {
+    method,
     headers: {
       authorization: `Bearer ${keys[group]}`,
       ...(typeof sent === 'string' && { 'content-type': 'application/json' }),

@@ -24,14 +24,19 @@ before(async () => {
   fixture = await startVideo({ worker: true, video: { clock: 'manual' }, env: { ADMIN_TOKEN } });
   const { sim, gateway } = fixture;
   await gateway.apply({
-    groups: [{ id: 'claude', style: 'messages' }],
+    groups: [
+      { id: 'claude', style: 'messages' },
+      { id: 'gemini', style: 'generate-content' },
+    ],
     accounts: [
       { id: 'oa1', group: 'openai', base_url: `${sim.url}/v1`, api_key: 'sk-upstream-oa1' },
       { id: 'cl1', group: 'claude', base_url: sim.url, api_key: 'sk-upstream-cl1' },
+      { id: 'ge1', group: 'gemini', base_url: sim.url, api_key: 'sk-upstream-ge1' },
     ],
     models: [
       { id: 'demo-responses', groups: ['openai'], prices: { input: '1', output: '2' } },
       { id: 'demo-messages', groups: ['claude'], prices: { input: '1', output: '2' } },
+      { id: 'demo-generate', groups: ['gemini'], prices: { input: '1', output: '2' } },
     ],
   });
 });
@@ -49,7 +54,12 @@ async function addEverything(user: string): Promise<Scene> {
   const mail = `${user}.${MARK}@example.test`;
   const keys = await gateway.apply({
     users: [{ id: user, email: mail, balance: '100' }],
-    keys: ['openai', 'claude'].map((group) => ({ user, group, name: `laptop of ${MARK}`, addresses: ['127.0.0.0/8'] })),
+    keys: ['openai', 'claude', 'gemini'].map((group) => ({
+      user,
+      group,
+      name: `laptop of ${MARK}`,
+      addresses: ['127.0.0.0/8'],
+    })),
   });
   await admin('POST', '/credits', {
     user,
@@ -83,6 +93,12 @@ async function addEverything(user: string): Promise<Scene> {
   const key = keys.openai ?? '';
   const client = openai(gateway.url, key);
   await client.conversations.create({ items: [{ type: 'message', role: 'user', content: `${MARK} talks` }] });
+  const cached = await fetch(`${gateway.url}/v1beta/cachedContents`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': keys.gemini ?? '', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'models/demo-generate', contents: [{ parts: [{ text: MARK }] }], displayName: MARK }),
+  });
+  assert.equal(cached.status, 200, await cached.text());
   const line = {
     custom_id: MARK,
     method: 'POST',
@@ -228,6 +244,11 @@ test('an erased user leaves no name, address or content in any table, and a ledg
   assert.equal(deleted.length, 0);
   assert.ok(
     fixture.sim.journal.requests.some(({ method, path }) => method === 'DELETE' && path.startsWith('/v1/responses/')),
+  );
+  assert.ok(
+    fixture.sim.journal.requests.some(
+      ({ method, path }) => method === 'DELETE' && path.startsWith('/v1beta/cachedContents/'),
+    ),
   );
   assert.ok(actions(fixture, 'DeleteAsset').length > 0 && actions(fixture, 'DeleteAssetGroup').length > 0);
 

@@ -86,6 +86,7 @@ const BODIES: Partial<Record<InferenceOperation, (model: string) => object>> = {
   'generate.embed': () => ({ content: contents[0] }),
   'generate.batchEmbed': (model) => ({ requests: [{ model: `models/${model}`, content: contents[0] }] }),
   'interactions.create': (model) => ({ input: 'hi', model }),
+  'caches.create': (model) => ({ contents, model: `models/${model}` }),
 };
 const OPERATIONS = Object.keys(BODIES) as InferenceOperation[];
 
@@ -235,6 +236,15 @@ test('stored responses go by their id, whichever group made them', async () => {
   }
   const { id } = JSON.parse((await call('interactions.create', ONLY.gemini, ALL)).text);
   assert.equal((await send(`/v1beta/interactions/${id}`, ALL)).status, 200);
+  const { name } = JSON.parse((await call('caches.create', ONLY.gemini, ALL)).text);
+  for (const key of [ALL, token('turned')]) {
+    const used = await send(`/v1beta/models/${ONLY.gemini}:generateContent`, key, { contents, cachedContent: name });
+    assert.equal(used.status, 200, used.text);
+    assert.equal((await send(`/v1beta/${name}`, key, { ttl: '4000s' }, 'PATCH')).status, 200);
+  }
+  const listed = JSON.parse((await send('/v1beta/cachedContents', ALL)).text).cachedContents as { name: string }[];
+  assert.ok(listed.some((one) => one.name === name));
+  assert.equal((await send(`/v1beta/${name}`, ALL, undefined, 'DELETE')).status, 200);
 });
 
 test('a background response runs in the group of its model, and goes by its id', async () => {

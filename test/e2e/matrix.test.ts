@@ -98,6 +98,11 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'interactions.get': onlyGenerate,
   'interactions.delete': onlyGenerate,
   'interactions.cancel': onlyGenerate,
+  'caches.create': onlyGenerate,
+  'caches.list': onlyGenerateOwn,
+  'caches.get': onlyGenerate,
+  'caches.update': onlyGenerate,
+  'caches.delete': onlyGenerate,
   'generate.embed': onlyGenerate,
   'generate.batchEmbed': onlyGenerate,
 };
@@ -138,6 +143,8 @@ const BODIES: Partial<Record<TextOperation, string>> = {
   'generate.count': CONTENTS,
   'interactions.create': `{ "model":"${MODEL}", "input" :"hi" }`,
   'interactions.cancel': '{ }',
+  'caches.create': `{ "model":"models/${MODEL}", "contents" :[{"parts":[{"text":"hi"}]}] }`,
+  'caches.update': '{ "ttl" :"4000s" }',
   'generate.embed': '{ "content": {"parts":[{"text":"hi"}]} }',
   'generate.batchEmbed': `{ "requests": [{"model":"models/${MODEL}" ,"content":{"parts":[{"text":"hi"}]}}] }`,
 };
@@ -232,6 +239,11 @@ async function storedId(path: string, key: string): Promise<string | undefined> 
     const isMessages = path.startsWith('/v1/messages');
     const operation = isMessages ? 'messageBatches.create' : 'batches.create';
     return JSON.parse((await send(operation, ENDPOINTS[operation].path, key)).text).id;
+  }
+  if (path.includes('{cache_id}')) {
+    const { text } = await send('caches.create', '/v1beta/cachedContents', key);
+    sim.journal.clear();
+    return JSON.parse(text).name.replace('cachedContents/', '');
   }
   if (!path.includes('{response_id}')) return undefined;
   const { status, text } = path.includes('/interactions/')

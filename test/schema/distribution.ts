@@ -51,6 +51,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   batches: user,
   batch_lines: user,
   conversations: user,
+  provider_objects: user,
   conversation_items: user,
   files: user,
   file_parts: user,

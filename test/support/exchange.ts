@@ -192,6 +192,7 @@ function servicesFor(
     clientStreams: new ClientStreams(clock, { heartbeatMs: 15_000, stalledMs: 60_000 }),
     files: unused,
     conversations: unused,
+    objects: unused,
     store: new ResponseStore({ db: unused, sealer: SEALER, clock, log: silentLog, days: 0 }),
     opaqueCache: new OpaqueCache(clock),
     rejectedOpaques: new RejectedOpaques(clock),

@@ -14,6 +14,7 @@ import {
 import type { Call } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
 import { BATCH_HANDLERS } from './batches.ts';
+import { listCaches } from './caches.ts';
 import { CONVERSATION_HANDLERS } from './conversations.ts';
 import { uploadFile } from './file-upload.ts';
 import { createFile, deleteFile, type FileApiServices, getFile, getFileContent, listFiles } from './files.ts';
@@ -34,6 +35,7 @@ type OwnHandler = (services: InferenceServices, call: Call, caller: Caller) => v
 const OWN_HANDLERS: Readonly<Record<rules.OwnOperation, OwnHandler>> = {
   'models.list': listModels,
   'models.get': getModel,
+  'caches.list': listCaches,
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
   'files.create': createFile,
@@ -65,11 +67,11 @@ export async function handleInference(
   operation: Operation,
 ): Promise<void> {
   if (given.key.groups.length > 1) return handleInSeveral(services, call, given, operation);
-  const caller = isAboutStored(operation) ? await holderOf(services, call, given) : given;
+  const caller = namesHeld(call) ? await holderOf(services, call, given) : given;
   return handleInGroup(services, call, { caller, isAdmitted: false }, operation);
 }
 
-const isAboutStored = (operation: Operation): boolean => rules.inferenceRow(operation).reader === 'stored';
+const namesHeld = ({ params }: Call): boolean => params.response_id !== undefined || params.cache_id !== undefined;
 
 /** A request without a model goes by what it names, or is about the key. */
 async function handleInSeveral(services: InferenceServices, call: Call, given: Caller, operation: Operation) {
@@ -82,7 +84,7 @@ async function handleInSeveral(services: InferenceServices, call: Call, given: C
     call.addLogFields({ group: chosen.caller.group.id });
     return handleInGroup(services, call, { ...chosen, isAdmitted }, operation);
   };
-  if (isAboutStored(operation)) return goOn({ caller: await holderOf(services, call, first) });
+  if (namesHeld(call)) return goOn({ caller: await holderOf(services, call, first) });
   if (reader === 'none') return goOn({ caller: first });
   // Before anything of the body is read.
   await gateway.acquireSlot(call, given);
@@ -126,16 +128,15 @@ function checkFeature(services: InferenceServices, call: Call, caller: Caller, f
 }
 
 /** The response was made by conversion, so that our own store holds it. */
-async function isHeldHere({ gateway }: InferenceServices, call: Call, { key }: Caller): Promise<boolean> {
-  return (await gateway.store.find(call.params.response_id ?? '', key.userId))?.isHere === true;
-}
+const isHeldHere = async ({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<boolean> =>
+  (await gateway.heldByPath(call, caller))?.isHere === true;
 
-/** The caller in the group whose provider holds the response: one of its own, or that of a line that made it as a fallback. */
+/** The caller in the group whose provider holds the object: one of its own, or that of a line that made it as a fallback. */
 async function holderOf({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<Caller> {
   const { key } = caller;
   const catalog = gateway.catalog();
   if (key.groups.length === 1 && !catalog.mayFallBack(caller.group.id)) return caller;
-  const accountId = (await gateway.store.find(call.params.response_id ?? '', key.userId))?.accountId;
+  const accountId = (await gateway.heldByPath(call, caller))?.accountId;
   const holders = catalog.groupsOf(accountId);
   const own = key.groups.filter((id) => holders.includes(id));
   const others = holders.filter((id) => key.groups.some((one) => catalog.fallsBackTo(one, id)));

@@ -1,12 +1,12 @@
 /** Background responses of responses-style groups: held before they are sent, followed, charged once. Reasons: docs/adr/0014-background-responses.md */
 import { sql } from 'kysely';
 import type { ErasedUser } from '../../access/people/index.ts';
-import { ApiError, errorFields, fail, type Repetition, repeat } from '../../core/index.ts';
-import type { HubUsage } from '../../dialects/index.ts';
+import { ApiError, errorFields, fail, formatNanos, type Repetition, repeat } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { DUE_SOON, type Job, type OpenWork } from '../../platform/db/index.ts';
+import type { Call } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';
-import type { BackgroundCall, BackgroundStarter } from '../native/native-request.ts';
+import type { BackgroundCall, BackgroundStarter, LostCall, MadeObject } from '../native/native-request.ts';
 import { eraseResponses } from './erase-responses.ts';
 import { followDue, followResponse } from './follow.ts';
 import { holdMaximum } from './hold.ts';
@@ -42,7 +42,7 @@ export function createBackground(services: BackgroundServices): Background {
           .execute();
       });
       crashPoint('background.held');
-      return new OpenCall(services, reference);
+      return new OpenCall(services, reference, input.call);
     },
     async endBeforeDelete(responseId, userId) {
       const isRunning = () => isOpen(db, responseId, userId, 'running');
@@ -64,11 +64,13 @@ class OpenCall implements BackgroundCall {
   readonly #services: BackgroundServices;
   readonly #reference: string;
   readonly #lease: Repetition;
+  readonly #call: Call;
   #recorded: Promise<void> | undefined;
 
-  constructor(services: BackgroundServices, reference: string) {
+  constructor(services: BackgroundServices, reference: string, call: Call) {
     this.#services = services;
     this.#reference = reference;
+    this.#call = call;
     const { db, clock, log } = services;
     const renew = () =>
       sql`update background_responses set next_check_at = ${sendLeaseEnd} where reference = ${reference}
@@ -87,31 +89,33 @@ class OpenCall implements BackgroundCall {
 
   accepted(responseId: string, accountId: string): void {
     crashPoint('background.accepted');
-    this.#recorded ??= this.#record(responseId, accountId).finally(() => this.#lease.stop());
+    this.#recorded ??= this.#record(() => this.#writeId(responseId, accountId)).finally(() => this.#lease.stop());
   }
 
-  async end(lost: { readonly usage: HubUsage; readonly accountId: string } | undefined): Promise<void> {
+  keep(object: MadeObject, accountId: string): void {
+    crashPoint('background.accepted');
+    this.#recorded ??= this.#record(() => this.#writeObject(object, accountId)).finally(() => this.#lease.stop());
+  }
+
+  async end(lost: LostCall | undefined): Promise<void> {
     if (this.#recorded) return this.#recorded;
     await this.#lease.stop();
-    await inTransaction(this.#services, { reference: this.#reference, state: 'sending' }, (tx, row) =>
+    await inTransaction(this.#services, { reference: this.#reference, state: 'sending' }, async (tx, row) =>
       lost
-        ? settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost)
+        ? void (await settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost))
         : releaseRow(tx, this.#reference),
     );
   }
 
   /** Resolves also when the database cannot be used: the client gets its response, which is paid for by the operator then. */
-  async #record(responseId: string, accountId: string): Promise<void> {
-    const { db, clock, log } = this.#services;
+  async #record(write: () => Promise<boolean>): Promise<void> {
+    const { clock, log } = this.#services;
     for (let turn = 1; ; turn += 1) {
       try {
-        const { numAffectedRows } = await sql`
-          update background_responses
-          set response_id = ${responseId}, account_id = ${accountId}, state = 'running', next_check_at = now() + interval '5 seconds'
-          where reference = ${this.#reference} and state = 'sending'`.execute(db);
+        const isWritten = await write();
         crashPoint('background.recorded');
         // A repeated write, after a connection that broke, finds the row as it should be.
-        if (numAffectedRows === 0n && turn === 1) log.error('background.not_recorded', { reference: this.#reference });
+        if (!isWritten && turn === 1) log.error('background.not_recorded', { reference: this.#reference });
         return;
       } catch (error) {
         if (error instanceof ApiError || turn === RECORD_TURNS) {
@@ -121,5 +125,21 @@ class OpenCall implements BackgroundCall {
         await new Promise<void>((resolve) => void clock.after(RECORD_WAIT_MS, resolve));
       }
     }
+  }
+
+  async #writeId(responseId: string, accountId: string): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      update background_responses
+      set response_id = ${responseId}, account_id = ${accountId}, state = 'running', next_check_at = now() + interval '5 seconds'
+      where reference = ${this.#reference} and state = 'sending'`.execute(this.#services.db);
+    return numAffectedRows !== 0n;
+  }
+
+  #writeObject({ record, ...charge }: MadeObject, accountId: string): Promise<boolean> {
+    return inTransaction(this.#services, { reference: this.#reference, state: 'sending' }, async (tx, row) => {
+      await record(tx);
+      const nanos = await settleRow(this.#services, tx, { ...row, account_id: accountId }, charge);
+      this.#call.addLogFields({ cost: formatNanos(nanos) });
+    });
   }
 }

@@ -16,8 +16,7 @@ export async function holdMaximum(
   input: BackgroundInput,
   insert: (tx: Tx, row: ReturnType<typeof rowOf>) => Promise<void>,
 ): Promise<string> {
-  const { call, caller, billing, facts } = input;
-  call.addLogFields({ background: true });
+  const { caller, billing, facts } = input;
   const { userId } = caller.key;
   const quote = billing.quote(caller, facts);
   const { maxCost: nanos } = quote;

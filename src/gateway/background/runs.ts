@@ -64,6 +64,7 @@ export class BackgroundRuns implements BackgroundRunner {
         'input',
         `with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
       );
+    call.addLogFields({ background: true });
     const held = { call, caller, billing: services.billing, facts, inputTokens: context.inputTokens() };
     const memory = call.openReservation();
     try {

@@ -1,10 +1,11 @@
 /** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
 import { sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
-import { estimateTokens } from '../../core/index.ts';
+import { estimateTokens, type Nanos } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
+import type { InferenceOperation } from '../../rules/index.ts';
 import { type ModelNames, type PricedModel, pricedUsage } from '../billing/other-models.ts';
 import { chargedUsage } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
@@ -24,6 +25,8 @@ export interface OtherOfRow {
 export interface BackgroundCharge {
   readonly usage: HubUsage;
   readonly replyModel?: unknown;
+  /** Of an object that the provider keeps; otherwise the row was a response. */
+  readonly operation?: InferenceOperation;
 }
 
 export type BackgroundRow = Row<'background_responses'>;
@@ -66,9 +69,14 @@ export async function settleResponse(services: BackgroundServices, tx: Tx, row: 
             where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
 }
 
-export async function settleRow(services: BackgroundServices, tx: Tx, row: BackgroundRow, charge: BackgroundCharge) {
+export async function settleRow(
+  services: BackgroundServices,
+  tx: Tx,
+  row: BackgroundRow,
+  charge: BackgroundCharge,
+): Promise<Nanos> {
   const { catalog, clock, log } = services;
-  const { usage: reported, replyModel } = charge;
+  const { usage: reported, replyModel, operation } = charge;
   const used = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
   const { held, userPpm } = await termsOf(tx, row);
   const multipliers = [catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED, userPpm ?? UNCHANGED];
@@ -80,10 +88,10 @@ export async function settleRow(services: BackgroundServices, tx: Tx, row: Backg
   const nanos = usage.estimated && held !== null && cost > held ? held : cost;
   const { settled, excess } = await ledger.settle(tx, row.reference, {
     nanos,
-    reason: `background response ${row.response_id ?? row.request_id}`,
+    reason: `${operation ? 'cached content' : 'background response'} ${row.response_id ?? row.request_id}`,
     priceId,
   });
-  if (!settled) return;
+  if (!settled) return 0n;
   if (excess > 0n)
     log.warn('background.above_hold', { request: row.request_id, user: row.user_id, excess: String(excess) });
   const record = ledger.createUsageRecord({
@@ -94,7 +102,7 @@ export async function settleRow(services: BackgroundServices, tx: Tx, row: Backg
     groupId: row.group_id,
     accountId: row.account_id ?? '',
     model: row.model,
-    operation: operationOf(row, catalog()),
+    operation: operation ?? operationOf(row, catalog()),
     usage,
     images: 0,
     nanos,
@@ -104,6 +112,7 @@ export async function settleRow(services: BackgroundServices, tx: Tx, row: Backg
   });
   await ledger.recordUsage(tx, [record]);
   await endRow(tx, row.reference, 'settled');
+  return nanos;
 }
 
 /** The gateway makes responses itself on groups of other styles. */

@@ -27,6 +27,8 @@ export interface CallFacts extends Partial<Omit<InputBounds, 'bodyBytes'>>, Part
   /** Further passes over the input, such as for a summary of it. */
   readonly rereads?: number | undefined;
   readonly toolUses?: ToolUses | undefined;
+  /** For which the provider keeps the input. */
+  readonly keptHours?: number | undefined;
 }
 
 /** Of a request alone. Plain data, which a worker thread can return. */
@@ -53,7 +55,8 @@ export const assumedOutput = ({ model }: Pick<CallFacts, 'model'>): number =>
 
 export function requestFacts(group: Caller['group'], given: CallFacts): RequestFacts {
   const facts = rules.SEARCHING_MODEL.test(given.model.upstream) ? withSearches(given) : given;
-  const { choices = 1, moreOutput = 0, rereads = 0, unknown, maxSearches = 0 } = facts;
+  const { choices = 1, moreOutput = 0, rereads = 0, unknown, maxSearches = 0, keptHours = 0 } = facts;
+  const input = maxInputOf(group, facts);
   const { vectors } = rules.inferenceRow(facts.operation);
   const limit = facts.maxOutput ?? assumedOutput(facts);
   const isUnknown = unknown !== undefined;
@@ -63,7 +66,8 @@ export function requestFacts(group: Caller['group'], given: CallFacts): RequestF
   const drawn = isUnknown && images ? images.count * rules.imageTokens(LARGEST_IMAGE) : 0;
   const output = isUnknown && !vectors ? Math.max(limit, drawn, assumedOutput(facts)) : limit;
   return {
-    maxInput: maxInputOf(group, facts) * (1 + rereads),
+    maxInput: input * (1 + rereads),
+    cacheHours: input * keptHours,
     maxOutput: output * (choices + rereads) + moreOutput,
     maxSearches: isUnknown ? Math.max(maxSearches, rules.DEFAULT_TOOL_USES) : maxSearches,
     readsAudio: isUnknown || mayReadAudio(facts),

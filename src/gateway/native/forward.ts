@@ -25,7 +25,7 @@ import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
 import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import { renamesFor } from './named-models.ts';
-import type { NativeRequest, NativeServices } from './native-request.ts';
+import type { LostCall, NativeRequest, NativeServices } from './native-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
 
 export interface Forwarding {
@@ -46,8 +46,10 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
   call.trace.target = dialect;
   call.trace.dropped = request.dropped;
   const facts = model && { ...bounds, operation, model, images: images && requestedCount(images), tiers, others };
+  if (request.isBackground) call.addLogFields({ background: true });
+  const isKept = request.keeps !== undefined && inferenceRow(operation).billing === 'metered';
   const background =
-    facts && request.isBackground
+    facts && (request.isBackground || isKept)
       ? await services.background.begin({
           ...{ call, caller, facts, billing: services.billing },
           inputTokens: await (request.heldTokens ?? request.inputTokens)(),
@@ -218,10 +220,14 @@ class NativeCall implements UpstreamCall {
   }
 
   /** What a request may cost that was sent, but whose client disconnected before the provider responded. */
-  lostUsage(sentTo: Account | undefined): { usage: HubUsage; accountId: string } | undefined {
-    const { call } = this.#context;
-    if (!call.isClientGone || call.isInterrupted || this.response || !sentTo) return undefined;
-    return { usage: this.#inputOnly(), accountId: sentTo.id };
+  lostUsage(sentTo: Account | undefined): LostCall | undefined {
+    const { call, operation } = this.#context;
+    const { keeps } = this.#request;
+    // The provider may keep what the client did not wait for.
+    const isAnswered = this.response !== undefined && !keeps;
+    if (!call.isClientGone || call.isInterrupted || isAnswered || !sentTo) return undefined;
+    const lost = keeps ? { usage: keeps.usageOf(undefined), operation } : { usage: this.#inputOnly() };
+    return { ...lost, accountId: sentTo.id };
   }
 
   #inputOnly(): HubUsage {

@@ -1,13 +1,16 @@
 /** A native request after it was read, and what reading it needs. */
 import type { MaybePromise, SpanChange } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
+import type { Tx } from '../../platform/db/index.ts';
 import type { StreamedBody } from '../../platform/http/index.ts';
 import type { Call, Spool } from '../../platform/web/index.ts';
-import type { ChosenTier, Dialect } from '../../rules/index.ts';
+import type { ChosenTier, Dialect, InferenceOperation } from '../../rules/index.ts';
 import type { Billing } from '../billing/admission.ts';
 import type { BodyFacts, CallFacts } from '../billing/call-facts.ts';
 import type { InputEstimate } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
+import type { Keeping } from '../objects/cached-content.ts';
+import type { ObjectStore } from '../objects/object-store.ts';
 import type { PlannedRequest } from '../plan.ts';
 import type { CallSource, GatewayServices } from '../services.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
@@ -35,12 +38,27 @@ export interface BackgroundCall {
   readonly recorded: Promise<void>;
   /** The provider works on the response; from here on it is followed. */
   accepted(responseId: string, accountId: string): void;
+  /** Charged and recorded in one transaction, before the client has the reply. */
+  keep(object: MadeObject, accountId: string): void;
   /** The call is over. What was not accepted costs nothing, or what is `lost`: sent, but its client did not wait for the id. */
-  end(lost: { readonly usage: HubUsage; readonly accountId: string } | undefined): Promise<void>;
+  end(lost: LostCall | undefined): Promise<void>;
+}
+export interface LostCall {
+  readonly usage: HubUsage;
+  readonly accountId: string;
+  readonly operation?: InferenceOperation;
+}
+
+/** What a call leaves at the provider. */
+export interface MadeObject {
+  readonly operation: InferenceOperation;
+  readonly usage: HubUsage;
+  record(tx: Tx): Promise<void>;
 }
 
 export interface NativeServices extends GatewayServices {
   readonly background: BackgroundStarter;
+  readonly objects: ObjectStore;
   readonly spool: Spool;
   /** Without it, every request is scanned from its beginning. */
   readonly keptPrompts?: KeptPrompts;
@@ -48,7 +66,7 @@ export interface NativeServices extends GatewayServices {
 
 export type NativeReadServices = Pick<
   NativeServices,
-  'bodyLimit' | 'catalog' | 'clock' | 'keptPrompts' | 'spool' | 'store' | 'threads'
+  'bodyLimit' | 'catalog' | 'clock' | 'keptPrompts' | 'objects' | 'spool' | 'store' | 'threads'
 >;
 
 /** A native request as it was read. Nothing of it depends on a group. */
@@ -78,6 +96,10 @@ export interface NativeRequest {
   readonly session?: string | undefined;
   readonly held?: HeldResponse | undefined;
   readonly objectsOf?: PlannedRequest['objectsOf'];
+  /** Once, on one account, because the provider keeps and bills what it makes of it. */
+  readonly keeps?: Keeping | undefined;
+  /** After the provider has deleted what the path names, before the client knows it. */
+  forget?(): Promise<void>;
   /** The same request without opaque values, after a provider rejected one. Undefined when it has none. */
   withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
   pathFor(model: string): string;

@@ -125,7 +125,19 @@ test('findProviderIds finds caches, files, stores and tuned models of generate-c
     [{ generateContentRequest: { cachedContent: 'cachedContents/a' } }, 'generateContentRequest'],
     [{ requests: [{ content: part('files/a').contents[0] }] }, 'requests'],
   ] as const)
-    assert.deepEqual(find(body, 'generate'), { references: [], objectsIn: field }, JSON.stringify(body));
+    assert.deepEqual(
+      find(body, 'generate'),
+      // Only where a request for a reply names nothing else, it may be the caller's.
+      { references: [], objectsIn: field, ...(field.startsWith('cached') && { cache: 'a' }) },
+      JSON.stringify(body),
+    );
+  for (const body of [
+    { cachedContent: 'cachedContents/a', cached_content: 'cachedContents/b' },
+    { cachedContent: 'cachedContents/a', ...part('files/a') },
+    { cachedContent: 'projects/p/locations/l/cachedContents/a' },
+    { cachedContent: 'cachedContents/a/../b' },
+  ])
+    assert.deepEqual(Object.keys(find(body, 'generate') ?? {}), ['references', 'objectsIn'], JSON.stringify(body));
   for (const body of [
     { cachedContent: null },
     part('https://www.youtube.com/watch?v=a'),

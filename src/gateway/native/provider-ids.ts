@@ -1,7 +1,7 @@
 /** Ids by which the provider would load something from the account, which users share: the gateway has to know whose they are (ADR 12). */
 import { hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
-import { type Dialect, JSON_LIMITS, words } from '../../rules/index.ts';
+import { CACHED_CONTENT_NAME, type Dialect, JSON_LIMITS, words } from '../../rules/index.ts';
 import type { ScannedMembers } from '../billing/body-bounds.ts';
 import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
 
@@ -10,6 +10,8 @@ export interface ProviderIds {
   readonly references: readonly string[];
   /** The field with an object that no call through the gateway creates: a file, a cache, a vector store, a conversation, a tuned model. */
   readonly objectsIn: string | undefined;
+  /** The id of a cached content, where it is the only such object and stands where a request for a reply uses one. */
+  readonly cache?: string;
 }
 
 export function findProviderIds(body: Buffer, dialect: Dialect, scanned: ScannedMembers): ProviderIds | undefined {
@@ -25,8 +27,13 @@ export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>,
   const { words, names } = GOOGLE_MARKERS;
   const rest = body.subarray(from);
   if (!hasEscapedLetters(rest) && !words.some((word) => rest.includes(word))) return undefined;
-  const objectsIn = googleObjectIn(valuesOf(body, scanned ?? scanMembers(body, names, JSON_LIMITS), names));
-  return objectsIn === undefined ? undefined : { references: [], objectsIn };
+  const request = valuesOf(body, scanned ?? scanMembers(body, names, JSON_LIMITS), names);
+  const objectsIn = googleObjectIn(request);
+  if (objectsIn === undefined) return undefined;
+  const { [objectsIn]: named, ...others } = request;
+  const [, cache] = CACHED_CONTENT_NAME.exec(String(named)) ?? [];
+  const isAlone = cache !== undefined && googleObjectIn(others) === undefined;
+  return { references: [], objectsIn, ...(isAlone && { cache }) };
 }
 
 const valuesOf = (body: Buffer, members: ReadonlyMap<string, Span>, names: ReadonlySet<string>): JsonObject =>

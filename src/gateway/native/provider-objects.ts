@@ -1,8 +1,10 @@
 /** Objects of a provider account that a request names, and who may use them (ADR 12). */
-import { failAt } from '../../core/index.ts';
+import type { Model } from '../../catalog/index.ts';
+import { failAt, isGlob } from '../../core/index.ts';
 import type { NamedObjects } from '../plan.ts';
 import { itemNotFound } from '../stored/references.ts';
 import { type ResponseStore, referenceSet } from '../stored/store.ts';
+import { isTunedModel } from './google-objects.ts';
 import type { ProviderIds } from './provider-ids.ts';
 
 /** Items and containers of the user's own stored responses are on the account that holds them. Everything else is an object. */
@@ -26,3 +28,11 @@ export const sharedObject = (field: string): NamedObjects => ({
   ),
   isFinal: true,
 });
+
+/** A tuned model that the operator lists is offered to all. */
+export const googleObjects =
+  (ids: ProviderIds | undefined) =>
+  ({ line, upstream }: Model): NamedObjects | undefined => {
+    if (isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream)) return sharedObject('model');
+    return ids?.objectsIn === undefined ? undefined : sharedObject(ids.objectsIn);
+  };

@@ -1,6 +1,4 @@
 /** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
-
-import type { Model } from '../../catalog/index.ts';
 import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
@@ -9,19 +7,18 @@ import { type Dialect, inferenceRow, JSON_LIMITS, type RequestReader } from '../
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { estimateBytes, estimateJob, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
+import { heldByPath } from '../objects/held-object.ts';
 import type { NamedObjects } from '../plan.ts';
 import { asJson } from '../request-scan.ts';
 import { bodyClassOf, jobOwner } from '../services.ts';
 import { heldPrevious } from '../stored/held-response.ts';
-import { responseNotFound } from '../stored/store.ts';
+import { cachedUse, cacheForm, cachePath } from './cache-request.ts';
 import { embeddingBytes, embeddingJob } from './embedding.ts';
-import { isTunedModel } from './google-objects.ts';
 import { canonicalPath, forwardedQuery, rejectReshapingHeaders } from './headers.ts';
 import { asksForUsage } from './hidden-usage.ts';
 import { readImageRequest } from './images/request.ts';
 import type { NativeReadServices, NativeRequest, NativeSource } from './native-request.ts';
-import type { ProviderIds } from './provider-ids.ts';
-import { findObjects, sharedObject } from './provider-objects.ts';
+import { findObjects, googleObjects, sharedObject } from './provider-objects.ts';
 import { bytesFor } from './request.ts';
 import { bodyAfter, type NativeScan, scanJob } from './scan.ts';
 import { searchesAskedIn } from './searches.ts';
@@ -47,7 +44,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
       isStream,
       // Without `alt=sse` the stream is one JSON array.
       streamType: isStream && /\balt=sse\b/.test(query) ? core.EVENT_STREAM : undefined,
-      objectsOf: googleObjects(sent.scan.ids),
+      ...(await cachedUse(services, source, sent.scan)),
       pathFor: (model) => nativePath(call, model, query),
     });
   },
@@ -98,6 +95,12 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     });
   },
 
+  async cache(services, source) {
+    rejectReshapingHeaders(source.call);
+    const sent = await scanned(services, source);
+    return scannedRequest(services, source, sent, await cacheForm(services, source, sent));
+  },
+
   async search(services, source) {
     const request = await READERS.json(services, source);
     const searches = searchesAskedIn(await source.body());
@@ -105,20 +108,22 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
     return { ...rest, searches, inputTokens: () => 0, bounds: { bodyBytes: 0, maxOutput: 0, maxSearches: searches } };
   },
 
-  async stored({ store, bodyLimit }, { call, caller, operation }) {
-    const id = call.params.response_id ?? '';
-    const { accountId } = (await store.find(id, caller.key.userId)) ?? {};
-    const hasBody = accountId !== undefined && inferenceRow(operation).body.content !== 'none';
-    const body = hasBody ? await readBody(call, bodyLimit(bodyClassOf(operation))) : null;
+  async stored(services, { call, caller, operation }) {
+    const { userId } = caller.key;
+    const { cache_id: cache } = call.params;
+    const held = await heldByPath(services, call, userId);
+    const hasBody = held?.accountId !== undefined && inferenceRow(operation).body.content !== 'none';
+    const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
     return {
       model: undefined,
       inputTokens: () => 0,
       bounds: { bodyBytes: 0 },
       isStream: call.query.includes('stream=true'),
       // It may be held by an account of another group of the user, which this key does not reach.
-      held: { accountId, isHere: false, notFound: responseNotFound(id) },
-      pathFor: () => canonicalPath(call),
+      held: held && { ...held, isHere: false },
+      pathFor: () => (cache === undefined ? canonicalPath(call) : cachePath(call)),
       bodyFor: () => body,
+      ...(operation === 'caches.delete' && { forget: () => services.objects.forget('cache', cache ?? '', userId) }),
     };
   },
 
@@ -158,14 +163,6 @@ function scanOf(
 /** A response may end in any turn of the event loop, so that the estimate of a large request must not parse it. */
 const estimateOnLoop = (dialect: Dialect, body: Buffer, facts: LargeFacts): number =>
   body.length > LARGE_BODY_BYTES ? estimateLarge(body, facts) : estimateBytes(dialect, body);
-
-/** A tuned model that the operator lists is offered to all. */
-const googleObjects =
-  (ids: ProviderIds | undefined) =>
-  ({ line, upstream }: Model): NamedObjects | undefined => {
-    if (core.isGlob(line.pattern) && line.upstream === null && isTunedModel(upstream)) return sharedObject('model');
-    return ids?.objectsIn === undefined ? undefined : sharedObject(ids.objectsIn);
-  };
 
 /** The provider gets the version that has every method and field, whichever the client uses. */
 const nativePath = (call: Call, model: string, query: string): string =>

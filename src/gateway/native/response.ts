@@ -15,7 +15,8 @@ import { EventFilter, redactBytes } from './event-filter.ts';
 import { responseHeaders } from './headers.ts';
 import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, requestedCount } from './images/usage.ts';
-import type { BackgroundCall, NativeRequest } from './native-request.ts';
+import type { BackgroundCall, MadeObject, NativeRequest } from './native-request.ts';
+import { ObjectTap } from './object-tap.ts';
 import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from './stream-error.ts';
 import { StreamOpening } from './stream-opening.ts';
 import { StreamTap } from './stream-tap.ts';
@@ -28,7 +29,7 @@ export interface NativeResponseContext extends CallSource {
   readonly model?: Secrets['model'];
   readonly request: Pick<
     NativeRequest,
-    'inputTokens' | 'images' | 'searches' | 'repliesAs' | 'dropped' | 'hidesUsage' | 'streamType'
+    'inputTokens' | 'images' | 'searches' | 'repliesAs' | 'dropped' | 'hidesUsage' | 'streamType' | 'keeps' | 'forget'
   >;
   readonly admission: Admission | undefined;
   /** Another account may be tried while the client has received nothing. */
@@ -47,6 +48,8 @@ const DONE = Buffer.from('data: [DONE]\n\n');
 const NEEDS_BLANK_LINE: ReadonlySet<rules.Dialect> = new Set<rules.Dialect>(['messages', 'responses']);
 /** The provider keeps what these made, and later requests name it. */
 const STORING: ReadonlySet<rules.InferenceOperation> = new Set(['responses.create', 'interactions.create'] as const);
+/** What the provider says of these is an empty object. */
+const EMPTY_REPLIES: ReadonlySet<string> = new Set(rules.words('interactions.delete caches.delete'));
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 
@@ -78,12 +81,7 @@ export class NativeResponse implements ResponseHandler {
     this.#head = head;
     this.#upstream = upstream;
     this.#isSse = isEventStream(head.headers['content-type'] ?? context.request.streamType);
-    const { images, repliesAs = dialect } = context.request;
-    this.#tap = images
-      ? new ImageTap(images, this.#isSse)
-      : this.#isSse
-        ? new StreamTap(repliesAs, timesOf(call))
-        : new UnaryTap(repliesAs);
+    this.#tap = tapFor(context, this.#isSse);
     this.#filter = this.#isSse ? new EventFilter(this.#secrets, context.request.hidesUsage === true) : undefined;
     this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;
     call.addLogFields({ account: head.account.id });
@@ -186,8 +184,7 @@ export class NativeResponse implements ResponseHandler {
     // The client already has the head of a stream, but the provider sent no stream.
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
-    // What the provider says of a deleted interaction is an empty object.
-    const isEmptied = this.#context.operation === 'interactions.delete';
+    const isEmptied = EMPTY_REPLIES.has(this.#context.operation);
     const isWhole = result.isComplete || result.isFinished === true || isEmptied;
     if (error === undefined ? isWhole : result.isComplete && this.#isSse) {
       // A call that ends in the provider's error costs nothing (ADR 13), unless its client has left before.
@@ -214,6 +211,7 @@ export class NativeResponse implements ResponseHandler {
 
   /** The content has begun and its usage is not reported yet. */
   get readsOn(): boolean {
+    if (this.#context.request.keeps) return !this.#isSettled;
     if (this.#isSettled || !this.#isSse) return false;
     const { isComplete, isError, usage } = this.#tap.end();
     if (isError) return false;
@@ -243,16 +241,20 @@ export class NativeResponse implements ResponseHandler {
 
   #settle(result: TapResult, isFinished: boolean): void {
     this.#isSettled = true;
-    const { call, admission } = this.#context;
+    const { call, admission, background, operation, request } = this.#context;
+    const { account } = this.#head;
     const usage = this.#usageOf(result, isFinished);
     call.addLogFields(usageLogFields(usage));
-    const { images, model: replyModel } = result;
-    admission?.settle(usage, { account: this.#head.account, images, reported: result.usage, replyModel });
+    const { images, model: replyModel, object } = result;
+    const record: MadeObject['record'] = async (tx) => object && request.keeps?.record(tx, object, account.id);
+    if (object) background?.keep({ operation, usage, record }, account.id);
+    admission?.settle(usage, { account, images, reported: result.usage, replyModel });
   }
 
-  #usageOf({ usage, images: made }: TapResult, isFinished: boolean): HubUsage {
+  #usageOf({ usage, images: made, object }: TapResult, isFinished: boolean): HubUsage {
     const { operation, request } = this.#context;
-    const { inputTokens, images, searches } = request;
+    const { inputTokens, images, searches, keeps } = request;
+    if (keeps) return keeps.usageOf(object);
     if (searches !== undefined) return { ...(usage ?? NO_USAGE), searches };
     if (images && made && !usage) return estimateImageUsage(images, made);
     const output = (): number => (rules.inferenceRow(operation).vectors ? 0 : this.#tap.outputTokens);
@@ -267,12 +269,13 @@ export class NativeResponse implements ResponseHandler {
       services.store.save({ id, userId, accountId, itemIds: ownedIds, tokens: usage && usage.input + usage.output });
     if (operation === 'responses.delete' || operation === 'interactions.delete')
       void services.store.drop(call.params.response_id ?? '', userId);
-    if (!call.isClientGone) this.#whenCharged(() => this.#end({ isError, isComplete }));
+    const forgotten = this.#context.request.forget?.();
+    if (!call.isClientGone) this.#whenCharged(() => this.#end({ isError, isComplete }), forgotten);
   }
 
-  #whenCharged(task: () => void): void {
+  #whenCharged(task: () => void, forgotten?: Promise<void>): void {
     const { call, admission, background } = this.#context;
-    const written = background ? background.recorded : admission?.flushed();
+    const written = background ? background.recorded : (forgotten ?? admission?.flushed());
     if (written) call.runAfter(written, task);
     else task();
   }
@@ -340,6 +343,13 @@ export class NativeResponse implements ResponseHandler {
     this.#stream = services.clientStreams.open(call, { heartbeat, onDrain: () => this.#upstream.resume() });
     return this.#stream;
   }
+}
+
+function tapFor({ call, dialect, request }: NativeResponseContext, isSse: boolean): Tap {
+  const { images, repliesAs = dialect, keeps } = request;
+  if (images) return new ImageTap(images, isSse);
+  if (keeps) return new ObjectTap();
+  return isSse ? new StreamTap(repliesAs, timesOf(call)) : new UnaryTap(repliesAs);
 }
 
 /** Heartbeats may make a stream longer than the provider's. */

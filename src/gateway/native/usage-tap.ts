@@ -3,6 +3,7 @@ import type { HubUsage } from '../../dialects/index.ts';
 import type { Dialect, Words } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
+import type { CachedContent } from '../objects/cached-content.ts';
 import { addSearches, hasMembers, reportOf, type Searches } from './searches.ts';
 
 export interface TapResult {
@@ -18,6 +19,8 @@ export interface TapResult {
   readonly model?: string | undefined;
   readonly sequence: number | undefined;
   readonly images?: ImageCount;
+  /** The reply, where the provider keeps what it describes. */
+  readonly object?: CachedContent | undefined;
 }
 
 export const NOTHING: TapResult = {

@@ -139,10 +139,14 @@ function addInput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   lines.tokens('cached_image_input', cachedImage);
   lines.tokens('cache_write', cacheWrite - writeLong, rates.input);
   lines.tokens('cache_write_1h', writeLong, rates.cache_write ?? rates.input);
+  lines.tokens('cache_hour', whole(usage.cacheHours), cacheHourRate(rates));
   lines.tokens('audio_input', audio);
   lines.tokens('image_input', image);
   lines.tokens('video_input', video);
 }
+
+/** Providers ask 2 to 10 times their price of input. What is not known must not be cheap. */
+const cacheHourRate = ({ cache_hour: rate, input = 0n }: Rates): Nanos => rate ?? 10n * input;
 
 function addOutput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   const output = new Remainder(whole(usage.output));
@@ -207,6 +211,8 @@ export interface RequestFacts {
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
   readonly maxSearches?: number;
+  /** As in a usage. */
+  readonly cacheHours?: number;
   /** False where the input, or the output, has certainly no audio. */
   readonly readsAudio?: boolean;
   readonly writesAudio?: boolean;
@@ -242,7 +248,8 @@ function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
   const audioHour = facts.readsAudio === false ? 0n : (rates.per_audio_hour ?? 0n);
   const audio = roundUp(read * audioHour * MILLION, TOKENS_PER_SECOND * HOUR_S);
   const citations = MAX_CITATIONS * (rates.citation ?? 0n);
-  return read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + audio + citations;
+  const kept = atMost(facts.cacheHours ?? 0) * cacheHourRate(rates);
+  return kept + read * inputRate + maxOutputCost(facts, rates) + pieces * MILLION + audio + citations;
 }
 
 /** Images are billed by tokens or by piece, never both; text beside them always by tokens. */

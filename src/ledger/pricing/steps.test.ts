@@ -102,7 +102,7 @@ const NAMES = [
     'audio_input',
   ],
   ...['image_input', 'video_input', 'output', 'reasoning', 'audio_output', 'video_output', 'citation', 'per_search'],
-  ...['per_file_search', 'per_fetch', 'per_request', 'per_audio_hour'],
+  ...['per_file_search', 'per_fetch', 'per_request', 'per_audio_hour', 'cache_hour'],
 ];
 const flat = fc.dictionary(fc.constantFrom(...NAMES), amount);
 const price = fc

@@ -16,7 +16,7 @@ export interface RequestTimeouts {
 }
 
 export interface HttpRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly origin: string;
   readonly path: string;
   /** Flat name, value, name, value; names in lower case. */

@@ -41,6 +41,7 @@ export const jobsFor = ({ database, sealer, clock, log, config, ...modules }: Jo
     { name: 'files.charge', everyMs: 600_000, run: () => gateway.chargeFiles({ db: database.db, clock, price }) },
     { name: 'batches.expire', everyMs: 600_000, run: () => gateway.expireBatches(database.db) },
     { name: 'conversations.expire', everyMs: 600_000, run: () => gateway.expireConversations(database.db) },
+    { name: 'objects.expire', everyMs: 600_000, run: () => gateway.expireObjects(database.db) },
     { name: 'responses.expire', everyMs: 600_000, run: () => gateway.expireResponses(database.db) },
     { name: 'usage.totals', everyMs: 600_000, run: () => ledger.sumOldDays(database.db) },
     { name: 'usage.monthly', everyMs: 3_600_000, run: () => ledger.sumOldMonths(database) },

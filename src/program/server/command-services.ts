@@ -65,6 +65,7 @@ export async function openExplainServices(
     ...{ catalog, clock, pool, threads: openThreads(scope) },
     store: new gateway.ResponseStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
     files: new gateway.FileStore({ ...context, db, days: config.FILE_DAYS }),
+    objects: new gateway.ObjectStore({ db, log }),
     conversations: new gateway.ConversationStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
     log,
     spool: new Spool({ folder: join(config.DATA_DIR, 'uploads'), maxBytes: SPOOL_BYTES, log }),

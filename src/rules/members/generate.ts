@@ -44,6 +44,18 @@ choice: functionCallingConfig:calling retrievalConfig* includeServerSideToolInvo
 calling: mode allowedFunctionNames streamFunctionCallArguments
 ${PARTS}`);
 
+/** Of cached contents: @google/genai, `CreateCachedContentConfig` and `UpdateCachedContentConfig`. Its lifetime is charged as the reply has it. */
+export const CACHE_MEMBERS = {
+  ...GENERATE_MEMBERS,
+  ...readKinds(`
+request path: model
+request text: contents:content systemInstruction:content
+request bounded: tools:tool ttl expireTime
+request within: toolConfig:choice
+request label: displayName
+`),
+};
+
 /** Of interactions: @google/genai, `CreateModelInteraction`. Media and hosted tools are not listed: nothing here bounds them. */
 export const INTERACTION_MEMBERS = readKinds(`
 request text: model input:content system_instruction

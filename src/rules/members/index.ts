@@ -2,7 +2,7 @@
 import { type InferenceOperation, inferenceRow } from '../endpoints.ts';
 import type { Dialect } from '../groups.ts';
 import { CHAT_MEMBERS, EMBEDDING_MEMBERS } from './chat.ts';
-import { EMBED_MEMBERS, GENERATE_MEMBERS, INTERACTION_MEMBERS } from './generate.ts';
+import { CACHE_MEMBERS, EMBED_MEMBERS, GENERATE_MEMBERS, INTERACTION_MEMBERS } from './generate.ts';
 import { IMAGE_MEMBERS } from './images.ts';
 import type { ObjectKinds } from './kind.ts';
 import { MESSAGES_MEMBERS } from './messages.ts';
@@ -32,6 +32,7 @@ export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
 export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): ObjectKinds {
   const { reader, vectors } = inferenceRow(operation);
   if (reader === 'image') return IMAGE_MEMBERS;
+  if (reader === 'cache') return CACHE_MEMBERS;
   if (reader === 'interaction') return INTERACTION_MEMBERS;
   return vectors ? (dialect === 'generate' ? EMBED_MEMBERS : EMBEDDING_MEMBERS) : BY_DIALECT[dialect];
 }

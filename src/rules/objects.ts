@@ -1,0 +1,17 @@
+/** Objects that providers keep for callers. */
+
+const HOUR_S = 3_600;
+
+export const CACHED_CONTENTS = {
+  /** Of Google, for one without a lifetime. */
+  defaultSeconds: HOUR_S,
+  /** It is paid in advance, and what it costs must stay countable. */
+  maxSeconds: 7 * 24 * HOUR_S,
+  /** Of a user. */
+  perUser: 1_000,
+  /** What a provider says of one. */
+  shownBytes: 64 * 1024,
+} as const;
+
+/** As requests and replies name one. */
+export const CACHED_CONTENT_NAME = /^cachedContents\/([\w-]{1,200})$/;
