@@ -35,6 +35,7 @@ before(async () => {
       { id: 'o2', group: 'own', base_url: `${upstream.url}/objects/v1`, api_key: 'sk-4', ...OBJECTS },
       { id: 'r1', group: 'relayed', base_url: `${sim.url}/v1`, api_key: 'sk-5' },
       { id: 'c1', group: 'claude', base_url: upstream.url, api_key: 'sk-6' },
+      { id: 'c2', group: 'claude', base_url: `${upstream.url}/two`, api_key: 'sk-9' },
       { id: 'g1', group: 'gemini', base_url: upstream.url, api_key: 'sk-7' },
       { id: 'g2', group: 'gemini-own', base_url: upstream.url, api_key: 'sk-8', features: ['generate', 'objects'] },
     ],
@@ -49,7 +50,9 @@ before(async () => {
     ],
     keys: [...groups, 'claude', 'gemini', 'gemini-own'].map((group) => ({ user: 'ana', group })),
   });
-  ben = await gateway.apply({ keys: groups.map((group) => ({ user: 'ben', group })) });
+  ben = await gateway.apply({
+    keys: [...groups.map((group) => ({ user: 'ben', group })), { user: 'ben', group: 'claude', store: false }],
+  });
 });
 after(async () => {
   await gateway?.stop();
@@ -136,6 +139,56 @@ for (const [about, response] of [
       assert.equal(answer.status, 200);
     } finally {
       await other.stop();
+    }
+  });
+
+const messageWith = (name: string, text: string) =>
+  JSON.stringify({
+    ...{ id: `msg_${name}`, type: 'message', role: 'assistant', content: [{ type: 'text', text }] },
+    container: { id: `container_${name}`, expires_at: '2030-01-01T00:00:00Z' },
+    usage: { input_tokens: 1, output_tokens: 1 },
+  });
+for (const [about, response] of [
+  ['small', jsonResponse(messageWith('small', 'hi'))],
+  ['large', jsonResponse(messageWith('large', 'x'.repeat(20_000)))],
+  [
+    'stream',
+    sseResponse(
+      'data: {"type":"message_start","message":{"id":"msg_stream","usage":{"input_tokens":1,"output_tokens":1}}}\n\n',
+      'data: {"type":"message_delta","delta":{"stop_reason":"end_turn","container":{"id":"container_stream"}},"usage":{"output_tokens":1}}\n\n',
+      'data: {"type":"message_stop"}\n\n',
+    ),
+  ],
+] as const)
+  test(`the container of a messages reply (${about}) belongs to its user, whatever the key stores`, async () => {
+    const turn = { max_tokens: 1, messages: [{ role: 'user', content: 'go on' }] };
+    for (const [owner, other] of [
+      [ana, ben],
+      [ben, ana],
+    ]) {
+      // What both users have was made by the first one.
+      const container = owner === ana ? `container_${about}` : `container_${about}_b`;
+      upstream.respondWith(owner === ana ? response : jsonResponse(messageWith(`${about}_b`, 'hi')));
+      const made = await post(owner?.claude, turn, '/v1/messages');
+      assert.equal(made.status, 200, await made.text());
+      const account = upstream.last.target;
+      upstream.respondWith(jsonResponse('{"id":"msg_y","usage":{"input_tokens":1,"output_tokens":1}}'));
+      for (const named of [container, { id: container, skills: [] }]) {
+        const body = { ...turn, container: named };
+        for (let n = 0; n < 3; n += 1) {
+          assert.equal((await post(owner?.claude, body, '/v1/messages')).status, 200);
+          assert.equal(upstream.last.target, account, 'the account that holds the container');
+          assert.deepEqual(JSON.parse(upstream.last.body.toString()), { model: 'demo-responses', ...body });
+        }
+        const sent = upstream.requests.length;
+        const refused = await post(other?.claude, body, '/v1/messages');
+        const missing = await post(other?.claude, { ...turn, container: 'container_unknown' }, '/v1/messages');
+        const text = await refused.text();
+        assert.deepEqual([refused.status, missing.status], [400, 400]);
+        assert.equal(errorCode('messages', 400, JSON.parse(text)), 'invalid_request');
+        assert.match(text, /Container with id/);
+        assert.equal(upstream.requests.length, sent, 'nothing is sent');
+      }
     }
   });
 

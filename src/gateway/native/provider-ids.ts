@@ -46,6 +46,7 @@ export function idsIn(request: JsonObject): ProviderIds | undefined {
   const references = [
     ...maybeList(request.input).flatMap((item) => referenceIn(item) ?? []),
     ...tools.flatMap((tool) => containerIn(tool) ?? []),
+    ...containerIds(request.container),
   ];
   const objectsIn = fieldWithObjects(request, tools);
   return references.length === 0 && objectsIn === undefined ? undefined : { references, objectsIn };
@@ -54,7 +55,7 @@ export function idsIn(request: JsonObject): ProviderIds | undefined {
 const NAMING: Readonly<Record<Exclude<Dialect, 'generate'>, ReadonlySet<string>>> = {
   responses: new Set(['input', 'tools', 'conversation']),
   chat: new Set(['messages']),
-  messages: new Set(['messages']),
+  messages: new Set(['messages', 'container']),
 };
 
 const ITEM_MEMBERS: ReadonlySet<string> = new Set(['id', 'role']);
@@ -70,6 +71,10 @@ function referenceIn(item: unknown): string | undefined {
   const isReference = type === 'item_reference' || ((type === undefined || type === null) && role === undefined);
   return isReference && typeof id === 'string' ? id : undefined;
 }
+
+/** Of a messages request; an object beside it may name skills. */
+const containerIds = (container: unknown): string[] =>
+  [container, maybeObject(container).id].filter((id) => typeof id === 'string');
 
 function containerIn(tool: unknown): string | undefined {
   const { container, environment } = maybeObject(tool);

@@ -234,7 +234,7 @@ function jsonRequest(services: NativeReadServices, source: NativeSource, sent: S
     const previous = previousId === undefined ? undefined : await store.find(previousId, userId);
     return requestFor({
       held: previousId === undefined ? undefined : heldPrevious(previousId, previous),
-      objects: ids && (await findObjects(ids, store, userId)),
+      objects: ids && (await findObjects(ids, { store, userId, dialect })),
       bounds: storedBounds(previous, ids ? 'an object of the account' : bounds.wholeContext),
     });
   })();

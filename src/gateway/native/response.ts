@@ -265,7 +265,9 @@ export class NativeResponse implements ResponseHandler {
     const { operation, caller, call, services } = this.#context;
     const { userId, store: isStoring } = caller.key;
     const accountId = this.#head.account.id;
-    if (STORING.has(operation) && id !== undefined && isStoring && !isError)
+    // The next turn names the container of a messages reply, whatever the key stores.
+    const isStored = operation === 'messages.create' ? ownedIds.length > 0 : STORING.has(operation) && isStoring;
+    if (isStored && id !== undefined && !isError)
       services.store.save({ id, userId, accountId, itemIds: ownedIds, tokens: usage && usage.input + usage.output });
     if (operation === 'responses.delete' || operation === 'interactions.delete')
       void services.store.drop(call.params.response_id ?? '', userId);

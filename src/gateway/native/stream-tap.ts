@@ -5,7 +5,6 @@ import type { Dialect } from '../../rules/index.ts';
 import { type CallTimes, OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import { modelName } from '../billing/usage.ts';
-import { ownedIds } from '../stored/owned-ids.ts';
 import { groundingOf, hasMembers, mayHaveSearches, type Searches, searchesIn } from './searches.ts';
 import * as taps from './usage-tap.ts';
 
@@ -101,7 +100,7 @@ export class StreamTap implements taps.Tap {
       isError: last !== undefined && isError(last.event),
       id: typeof id === 'string' ? id : undefined,
       model: opening && modelName(modelOf(opening.event)),
-      ownedIds: this.#dialect === 'responses' ? ownedIds(closing?.event.response?.output) : [],
+      ownedIds: closing ? taps.USAGE_FORMS[this.#dialect].ownedIn(closing.event) : [],
       sequence: lastEvent?.sequence_number,
     };
     return taps.withSearches(result, () => this.#searches(closing));

@@ -5,7 +5,7 @@ import { type Dialect, words } from '../../rules/index.ts';
 import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import { MODEL_MEMBER } from '../request-scan.ts';
-import { ownedIds } from '../stored/owned-ids.ts';
+import { containerOf, ownedIds } from '../stored/owned-ids.ts';
 import { groundingOf, hasMembers, reportOf, searchesInBody } from './searches.ts';
 import * as taps from './usage-tap.ts';
 
@@ -55,7 +55,7 @@ function visibleIn(dialect: Dialect, body: string): string {
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(
-  words('usage usageMetadata tool_usage service_tier id output model modelVersion'),
+  words('usage usageMetadata tool_usage service_tier id output container model modelVersion'),
 );
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
 const TIER_NAME = Buffer.from('service_tier');
@@ -64,6 +64,8 @@ const TIER_NAME = Buffer.from('service_tier');
 const PARSED_BYTES = 8 * 1024;
 
 const BACKSLASH = 0x5c;
+/** Most replies say that there is none. */
+const CONTAINERS = ['"container":{', '"container": {'].map((text) => Buffer.from(text));
 const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
 
 /** Usage stands near the end, so only the text from there on is parsed. It counts only when it closes the outermost object, which no inner text can do. */
@@ -72,6 +74,7 @@ function readEnd(dialect: Dialect, body: Buffer): taps.TapResult | undefined {
   const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);
   // After a backslash the quote belongs to a longer name.
   if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
+  if (dialect === 'messages' && CONTAINERS.some((text) => body.includes(text))) return undefined;
   try {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as taps.TappedEvent;
     // The tier may precede the usage.
@@ -112,7 +115,7 @@ function readMembers(dialect: Dialect, body: Buffer): taps.TapResult {
       isError: false,
       id: typeof id === 'string' ? id : undefined,
       model: modelName(taps.USAGE_FORMS[dialect].modelOf({ model: read('model'), modelVersion: read('modelVersion') })),
-      ownedIds: dialect === 'responses' ? scanOwnedIds(body, members.get('output')) : [],
+      ownedIds: [...scanOwnedIds(body, members.get('output')), ...containerOf({ container: read('container') })],
       sequence: undefined,
     };
   } catch {
@@ -146,7 +149,7 @@ function readParsed(dialect: Dialect, body: Buffer): taps.TapResult {
       isError: events.some((event) => event !== null && isErrorBody(event)),
       id: typeof id === 'string' ? id : undefined,
       model: events[0] ? modelName(taps.USAGE_FORMS[dialect].modelOf(events[0])) : undefined,
-      ownedIds: dialect === 'responses' ? ownedIds(events[0]?.output) : [],
+      ownedIds: events[0] ? taps.USAGE_FORMS[dialect].ownedIn(events[0]) : [],
       sequence: undefined,
     };
   } catch {

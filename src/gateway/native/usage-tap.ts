@@ -4,6 +4,7 @@ import type { Dialect, Words } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import type { CachedContent } from '../objects/cached-content.ts';
+import { containerOf, ownedIds } from '../stored/owned-ids.ts';
 import { addSearches, hasMembers, reportOf, type Searches } from './searches.ts';
 
 export interface TapResult {
@@ -14,7 +15,7 @@ export interface TapResult {
   readonly isFinished?: boolean;
   readonly isError: boolean;
   readonly id: string | undefined;
-  /** Ids in the response that later requests may name, where the dialect stores responses. */
+  /** Ids in the response that later requests may name. */
   readonly ownedIds: readonly string[];
   readonly model?: string | undefined;
   readonly sequence: number | undefined;
@@ -57,6 +58,8 @@ export const USAGE_FORMS: Readonly<
       modelOf: (event: TappedEvent) => unknown;
       isLast: (event: TappedEvent, data: string) => boolean;
       isError: (event: TappedEvent) => boolean;
+      /** Ids of what the provider keeps. */
+      ownedIn: (event: TappedEvent) => string[];
     }
   >
 > = {
@@ -67,6 +70,7 @@ export const USAGE_FORMS: Readonly<
     modelOf: (event) => event.message?.model ?? event.model,
     isLast: (event) => event.type === 'message_stop' || event.type === 'error',
     isError: (event) => event.type === 'error',
+    ownedIn: containerOf,
   },
   chat: {
     member: 'usage',
@@ -75,6 +79,7 @@ export const USAGE_FORMS: Readonly<
     modelOf: (event) => event.model,
     isLast: (event, data) => data === '[DONE]' || event.error !== undefined,
     isError: (event) => event.error !== undefined,
+    ownedIn: () => [],
   },
   responses: {
     member: 'usage',
@@ -86,6 +91,7 @@ export const USAGE_FORMS: Readonly<
       /^(?:response\.(?:completed|failed|incomplete|cancelled)|interaction\.completed|error)$/.test(typeOf(event)) ||
       event.error !== undefined,
     isError: (event) => /^(?:response\.failed|error)$/.test(typeOf(event)) || event.error !== undefined,
+    ownedIn: ({ response, output }) => ownedIds(response?.output ?? output),
   },
   generate: {
     member: 'usageMetadata',
@@ -97,6 +103,7 @@ export const USAGE_FORMS: Readonly<
       event.promptFeedback !== undefined ||
       event.error !== undefined,
     isError: (event) => event.error !== undefined,
+    ownedIn: () => [],
   },
 };
 
@@ -108,7 +115,7 @@ export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
   (choices.length === 0 ? hasMembers(usage) : choices.every((choice) => !!choice?.finish_reason));
 
 export interface TappedEvent
-  extends Values<'status id model modelVersion usage service_tier usageMetadata output error'> {
+  extends Values<'status id model modelVersion usage service_tier usageMetadata output container delta error'> {
   readonly type?: string;
   readonly event_type?: string;
   readonly sequence_number?: number;

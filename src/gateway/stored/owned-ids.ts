@@ -13,3 +13,15 @@ export function ownedIds(output: unknown): string[] {
   }
   return [...ids];
 }
+
+/** The container of a messages reply, in one piece or in the last delta of a stream. */
+export function containerOf({
+  container,
+  delta,
+}: {
+  readonly container?: unknown;
+  readonly delta?: unknown;
+}): string[] {
+  const { id } = (container ?? (delta as { container?: unknown } | undefined)?.container ?? {}) as { id?: unknown };
+  return typeof id === 'string' ? [id] : [];
+}

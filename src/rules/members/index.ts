@@ -20,7 +20,7 @@ const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
 
 /** Names by which a request names objects of the account, in a body not read otherwise. Those of generate-content are in texts too. */
 export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
-  messages: ['file_id'],
+  messages: ['file_id', 'container'],
   chat: ['file_id'],
   responses: [
     ...['item_reference', 'file_id', 'file_ids', 'container', 'container_id'],
