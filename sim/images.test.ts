@@ -241,7 +241,7 @@ describe('the image_generation tool of responses', () => {
 
 describe('pictures of generateContent', () => {
   const model = 'demo-generate-image';
-  const google = () => new GoogleGenAI({ apiKey: 'sk-any', httpOptions: { baseUrl: sim.url } });
+  const google = () => new GoogleGenAI({ apiKey: 'sk-any', httpOptions: { baseUrl: sim.url, apiVersion: 'v1beta' } });
 
   test('are rejected for an unknown ratio or size', async () => {
     for (const imageConfig of [{ aspectRatio: '7:1' }, { imageSize: '8K' }]) {

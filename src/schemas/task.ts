@@ -26,10 +26,12 @@ export type TaskHold = z.infer<typeof TaskHold>;
 const TaskCharge = TaskHold.extend({
   ...f.USD,
   unit: z.enum(PRICE_UNITS).optional().describe('what `rate` is for, if not for a million tokens: a second or a video'),
-  tokens: f.someInteger.describe('that were charged; null with another unit'),
+  tokens: f.someInteger
+    .optional()
+    .describe('that were charged; null with another unit; lists do not show it, nor what follows'),
   count: f.someInteger.optional().describe('what was charged, in `unit`'),
-  price: f.someText.describe('the price that was in force'),
-  rate: f.someDollars.describe('of that price, before multipliers'),
+  price: f.someText.optional().describe('the price that was in force'),
+  rate: f.someDollars.optional().describe('of that price, before multipliers'),
 });
 export type TaskCharge = z.infer<typeof TaskCharge>;
 export const taskCharge = TaskCharge.nullable().describe(

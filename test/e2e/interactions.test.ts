@@ -51,6 +51,21 @@ const errorOf = async (response: Response): Promise<[number, string]> => {
   return [response.status, error.message];
 };
 
+test('a response that was made by conversion is no interaction', async () => {
+  const made = await fetch(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'demo-generate', input: 'Hello' }),
+  });
+  const { id } = (await made.json()) as { id: string };
+  for (const [path, method] of [
+    [`/${id}`, 'GET'],
+    [`/${id}/cancel`, 'POST'],
+    [`/${id}`, 'DELETE'],
+  ] as const)
+    assert.equal((await call(path, { method })).status, 404, `${method} ${path}`);
+});
+
 test('G 4.6: @google/genai creates, streams, reads, continues and deletes interactions', async () => {
   const { interactions } = google(gateway.url, key);
   const made = await interactions.create({ model: 'demo-generate', input: 'Hello' });

@@ -327,9 +327,11 @@ function assertResponse(response: RawResponse | undefined, { target, method }: M
   const isMalformed = [400, 408, 431].includes(status) && response.headers.get('connection') === 'close';
   const path = target.split(/[?#]/, 1)[0] ?? '';
   const isOpenAi = typeof (parsed as { error?: { param?: unknown } }).error?.param !== 'undefined';
-  // Two SDK families share this path; the form of the key decides.
-  const isShared = /^\/v1\/models(?:\/|$)/.test(path) && errorFormatOf(path) === 'openai';
-  const format = isShared && !isOpenAi ? 'generate' : errorFormatOf(path);
+  // SDK families share these paths; the form of the key and other headers decide.
+  const isShared = /^\/v1\/(?:models|files)(?:\/|$)/.test(path) && errorFormatOf(path) === 'openai';
+  const isMessages = (parsed as { type?: unknown }).type === 'error';
+  const shared = isMessages ? 'messages' : isOpenAi ? 'openai' : 'generate';
+  const format = isShared ? shared : errorFormatOf(path);
   errorCode(isMalformed && isOpenAi ? 'openai' : format, status, parsed);
 }
 

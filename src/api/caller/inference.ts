@@ -104,8 +104,9 @@ async function handleInGroup(services: InferenceServices, call: Call, chosen: Ad
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }
   if (cell.kind === 'own') return OWN_HANDLERS[operation as rules.OwnOperation](services, call, caller);
-  if (row.reader === 'stored' && (await isHeldHere(services, call, caller)))
-    return OWN_HANDLERS[operation as rules.OwnOperation](services, call, caller);
+  // Made by conversion, so that our own store holds it.
+  const held = row.reader === 'stored' ? await gateway.heldByPath(call, caller) : undefined;
+  if (held?.isHere) return ownHandlerOf(operation, held.notFound)(services, call, caller);
   if (cell.kind === 'native' && cell.feature && !cell.otherwise) checkFeature(services, call, caller, cell.feature);
   // Everything that reaches a provider counts against the limits of its key and its user.
   const acquiring = isAdmitted ? undefined : gateway.acquireSlot(call, caller);
@@ -127,9 +128,12 @@ function checkFeature(services: InferenceServices, call: Call, caller: Caller, f
   );
 }
 
-/** The response was made by conversion, so that our own store holds it. */
-const isHeldHere = async ({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<boolean> =>
-  (await gateway.heldByPath(call, caller))?.isHere === true;
+/** Interactions are never made by conversion: a response that is held here is none. */
+function ownHandlerOf(operation: Operation, notFound: Error): OwnHandler {
+  const handler: OwnHandler | undefined = OWN_HANDLERS[operation as rules.OwnOperation];
+  if (!handler) throw notFound;
+  return handler;
+}
 
 /** The caller in the group whose provider holds the object: one of its own, or that of a line that made it as a fallback. */
 async function holderOf({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<Caller> {
