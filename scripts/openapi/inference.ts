@@ -433,7 +433,6 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
   'googleFiles.list': query(
     "pageSize?: count (files of a page), pageToken?: string ('nextPageToken' of the previous page)",
   ),
-  'googleFiles.upload': query("upload_id?: string (from 'x-goog-upload-url')"),
   'googleFiles.content': query('alt?: <media> (accepted as SDKs send it)'),
   'usage.get': query(`start_date?: string (first day, such as 2030-01-31; by default 30 days up to 'end_date'),
     end_date?: string (last day; by default today), timezone?: string (IANA name, such as Europe/Berlin; UTC by default)`),

@@ -35,6 +35,11 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     200: bytes('The file', '*/*'),
     ...errorResponses('openai', [...file, 'file_not_found', 'rate_limit_exceeded']),
   },
+  'files.piece': {
+    200: json('The file, after the last piece', 'object'),
+    204: { description: 'The piece is kept' },
+    ...errorResponses('generate', [...every, ...body, 'file_not_found', 'invalid_value', 'request_too_large']),
+  },
   'results.link': {
     ...ranged('The file', 'video/*'),
     ...errorResponses('openai', VIDEO_OPERATION_ERRORS['videos.lastFrame']),
@@ -54,6 +59,9 @@ export const describeService = (operation: OperatorOperation): OperationDescript
   parameters: [],
   ...(operation === 'provider.report' && {
     requestBody: { required: true, content: { 'application/json': { schema: ANY_OBJECT } } },
+  }),
+  ...(operation === 'files.piece' && {
+    requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
   }),
   responses: { ...errorResponses('openai', every), ...RESPONSES[operation] },
 });

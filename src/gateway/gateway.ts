@@ -1,12 +1,12 @@
 /** The gateway: its services bound once, and the ways a call can take through it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Key } from '../access/keys/index.ts';
+import { type Key, openKeyGrant, sealKeyGrant } from '../access/keys/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { balanceReport } from '../ledger/index.ts';
 import type { StoreServices } from '../platform/db/index.ts';
 import * as web from '../platform/web/index.ts';
 import { AccountQueue, acquireSlot, RetryBudget } from '../providers/pool/index.ts';
-import { type InferenceOperation, WEBSOCKET } from '../rules/index.ts';
+import { FILES, type InferenceOperation, WEBSOCKET } from '../rules/index.ts';
 import { createBackground } from './background/background.ts';
 import { BackgroundRuns, type Followed } from './background/runs.ts';
 import { BatchStore } from './batches/batch-store.ts';
@@ -57,6 +57,8 @@ export interface GatewayOptions
   /** How long a provider has to report the usage of a finished reply whose client is gone. */
   readonly usageWaitMs: number;
 }
+
+const uploadLocation = (fileId: string) => `files.upload:${fileId}` as const;
 
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -117,6 +119,10 @@ export function createGateway(options: GatewayOptions) {
       chooseGroup(services, { call, caller, operation }),
     serve,
     receiveFileForm: (call: web.Call) => receiveForm(uploads, call),
+    /** The rest of an upload needs its link alone: clients send the pieces without their key. */
+    uploadLink: (id: string, { key }: Caller) =>
+      `/public/uploads/${id}?link=${sealKeyGrant(options, uploadLocation(id), key, FILES.uploadHours * 3_600)}`,
+    uploadKey: (id: string, link: string) => openKeyGrant(options, uploadLocation(id), link),
     receiveFileBytes: (call: web.Call) => receiveBytes(uploads, call),
     sendFileContent: (call: web.Call, file: StoredFile) => sendFileContent(services, call, file),
     convertImages: (call: web.Call, caller: Caller, conversion: ImageConversion) =>

@@ -636,6 +636,7 @@ files.link GET /public/files/{file_id} | A file by the signed link that the prov
     '',
     {},
     `
+files.piece POST /public/uploads/{file_id} | A piece of an upload, at the signed link that its beginning gave
 sessions.return GET /return/real-person/{secret} | Page to which the browser returns after a real-person authorization; the secret path names the session
 provider.report POST /upstream/callbacks/{secret} | State of a video task, sent by its provider; the secret path names the task
 `,
@@ -651,7 +652,7 @@ export const FOREIGN_PATHS = /^\/v1\/videos\/(?:edits|extensions|characters|gene
 /** The error format of an unknown path, so that the SDK of the caller can read the error. */
 const ERROR_FORMAT_BY_PATH: readonly (readonly [RegExp, ErrorFormat])[] = [
   [/^\/v1\/messages/, 'messages'],
-  [/^\/upload\/v1(?:beta)?\//, 'generate'],
+  [/^\/(?:upload\/v1(?:beta)?|public\/uploads)\//, 'generate'],
   [/^\/v1\/files\/[^/]+:download$/, 'generate'],
   [/^\/v1(?:beta|\/(?:interactions|cachedContents)(?:\/|$))/, 'generate'],
   // Names of models may contain colons too, so only the native verbs count.

@@ -52,7 +52,7 @@ const BY_PRIORITY = {
     'characters.get operator.openapi characters.preview interactions.delete caches.list caches.get caches.delete',
   ),
   image: words(
-    'files.create googleFiles.upload images.generate images.edit videos.content videos.lastFrame results.link files.link',
+    'files.create googleFiles.upload files.piece images.generate images.edit videos.content videos.lastFrame results.link files.link',
   ),
   text: words(
     'messages.create messages.count chat.create responses.create responses.socket responses.inputTokens',

@@ -2,8 +2,8 @@
  * Files that callers uploaded, as input of tasks and assets: checked against owner, type and size before anything is held, and read by the
  * provider at a signed link. A link names one file and ends with its key, its file and the time of a task.
  */
-import { findKeyOfUser, type Key } from '../access/keys/index.ts';
-import { fail, openGrant } from '../core/index.ts';
+import { type Key, openKeyGrant, sealKeyGrant } from '../access/keys/index.ts';
+import { fail } from '../core/index.ts';
 import type { Row, StoreServices } from '../platform/db/index.ts';
 import { type InlineMediaRules, TASK_EXPIRY_SECONDS } from '../rules/index.ts';
 import type { FileReference } from './request/task-request.ts';
@@ -37,29 +37,21 @@ export async function findInputFile(
   return file;
 }
 
-type Grant = readonly [userId: string, keyId: string, expiresAt: number];
-
 const locationOf = (id: string) => `files.link:${id}` as const;
 
 export function createFileLinks({
-  db,
-  sealer,
-  clock,
   publicUrl,
   files,
+  ...services
 }: StoreServices & { readonly files: FileSource; readonly publicUrl: () => string }) {
   return {
-    make(id: string, { userId, id: keyId }: Pick<Key, 'userId' | 'id'>): string {
-      const grant: Grant = [userId, keyId, clock.now() + TASK_EXPIRY_SECONDS.default * 1_000];
-      return `${publicUrl()}/public/files/${id}?link=${encodeURIComponent(sealer.seal(JSON.stringify(grant), locationOf(id)))}`;
-    },
+    make: (id: string, key: Pick<Key, 'userId' | 'id'>): string =>
+      `${publicUrl()}/public/files/${id}?link=${sealKeyGrant(services, locationOf(id), key, TASK_EXPIRY_SECONDS.default)}`,
 
     async open(id: string, token: string): Promise<{ readonly file: InputFile; readonly key: Key } | undefined> {
-      const grant = openGrant<Grant>(sealer, locationOf(id), token);
-      if (!grant || clock.now() >= grant[2]) return undefined;
-      const [userId, keyId] = grant;
-      const [key, file] = await Promise.all([findKeyOfUser(db, userId, keyId, clock.now()), files.find(id, userId)]);
-      return key && file && { key, file };
+      const key = await openKeyGrant(services, locationOf(id), token);
+      const file = key && (await files.find(id, key.userId));
+      return file && { key, file };
     },
   };
 }

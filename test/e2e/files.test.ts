@@ -325,20 +325,30 @@ describe('the file endpoints', () => {
     );
   });
 
-  test('a piece that does not follow the last one is refused, and a repeated one is not kept twice', async () => {
-    const headers = { 'x-goog-api-key': keyOf('gemini') };
+  test('a piece that does not follow the last one is refused, a repeated one is not kept twice, and none needs a key', async () => {
     const begun = await fetch(`${gateway.url}/upload/v1beta/files`, {
       method: 'POST',
-      headers: { ...headers, 'x-goog-upload-protocol': 'resumable', 'x-goog-upload-command': 'start' },
+      headers: {
+        'x-goog-api-key': keyOf('gemini'),
+        'x-goog-upload-protocol': 'resumable',
+        'x-goog-upload-command': 'start',
+      },
       body: JSON.stringify({ file: { displayName: 'e.txt' } }),
     });
     const url = begun.headers.get('x-goog-upload-url') ?? assert.fail('no address');
-    const piece = (text: string, offset: number, command = 'upload') =>
-      fetch(url, {
+    const piece = (text: string, offset: number, command = 'upload', to = url) =>
+      fetch(to, {
         method: 'POST',
-        headers: { ...headers, 'x-goog-upload-command': command, 'x-goog-upload-offset': String(offset) },
+        headers: { 'x-goog-upload-command': command, 'x-goog-upload-offset': String(offset) },
         body: text,
       });
+    const link = new URL(url);
+    const forged = [
+      url.replace(/link=.{6}/, 'link=AAAAAA'),
+      link.origin + link.pathname,
+      url.replace(/dgfile[^?]*/, await upload()),
+    ];
+    for (const other of forged) assert.equal((await piece('x', 0, 'upload', other)).status, 404, other);
     assert.equal((await piece('one', 0)).status, 204);
     assert.equal((await piece('one', 0)).status, 400);
     assert.equal((await piece('three', 4)).status, 400);

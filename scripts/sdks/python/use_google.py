@@ -1,7 +1,8 @@
 """Checks of the package google-genai, with its default version of the API and with each version that the gateway serves."""
 import asyncio
+import io
 
-from checks import GROUP, KEY, PNG, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
+from checks import GROUP, KEY, PDF, PNG, PROMPT, SCHEMA, TOOL, URL, WRONG_KEY
 from checks import check, expect, expect_error, expect_simulated
 from google import genai
 from google.genai import errors, types
@@ -72,6 +73,20 @@ def model_list(client):
     expect(client.models.get(model=MODEL).name == f"models/{MODEL}", names)
 
 
+def files(client):
+    upload = lambda: client.files.upload(
+        file=io.BytesIO(PDF), config=types.UploadFileConfig(display_name="report.pdf", mime_type="application/pdf")
+    )
+    made = upload()
+    upload()
+    expect(client.files.get(name=made.name).size_bytes == len(PDF), made)
+    names = [file.name for file in client.files.list(config={"page_size": 1})]
+    expect(made.name in names, names)
+    expect_simulated(client.models.generate_content(model=MODEL, contents=[made, "hello"]).text)
+    client.files.delete(name=made.name)
+    expect(expect_error(errors.ClientError, lambda: client.files.get(name=made.name)).code == 404, made)
+
+
 def unsupported(client):
     for run in (text, stream, token_count):
         expect(expect_error(errors.ClientError, lambda: run(client)).code == 404, run)
@@ -91,4 +106,5 @@ for version in (None, "v1", "v1beta"):
     else:
         for run in (text, stream, tool, automatic_tool, image, token_count, asynchronous, model_list):
             check(f"{name}: {run.__name__.replace('_', ' ')}", lambda: run(connect(version)))
+        check(f"{name}: files", lambda: files(connect(version)))
     check(f"{name}: wrong key", lambda: wrong_key(connect(version, WRONG_KEY)))

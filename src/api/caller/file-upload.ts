@@ -1,8 +1,8 @@
-/** The upload of generate-content: a request that begins it, and one for each piece. */
-import { fail, failAt, valueOfJson } from '../../core/index.ts';
+/** The upload of generate-content: a request that begins it, and one for each piece, at a link because some clients send those without a key. */
+import { fail, failAt, isAddressIn, valueOfJson } from '../../core/index.ts';
 import { type Caller, uploadedAs } from '../../gateway/index.ts';
 import { type Call, idHeaders, readBody, sendJson, sendNoContent } from '../../platform/web/index.ts';
-import { BODY_BYTES, FILE_ID, FILES } from '../../rules/index.ts';
+import { BODY_BYTES, FILES } from '../../rules/index.ts';
 import { type FileApiServices, fileOwner, googleView } from './files.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -11,8 +11,6 @@ const UPLOAD = { command: 'x-goog-upload-command', offset: 'x-goog-upload-offset
 
 export async function uploadFile(services: FileApiServices, call: Call, caller: Caller): Promise<void> {
   const { gateway } = services;
-  const id = new URLSearchParams(call.query).get('upload_id');
-  if (id !== null) return uploadPiece(services, call, caller, id);
   await gateway.acquireSlot(call, caller);
   const protocol = call.header('x-goog-upload-protocol') ?? '';
   if (protocol !== 'resumable' || call.header(UPLOAD.command) !== 'start')
@@ -37,24 +35,31 @@ export async function uploadFile(services: FileApiServices, call: Call, caller: 
   call.response.writeHead(200, {
     ...idHeaders(call),
     [UPLOAD.status]: 'active',
-    'x-goog-upload-url': `${services.publicUrl()}/upload/v1beta/files?upload_id=${file.id}`,
+    'x-goog-upload-url': services.publicUrl() + gateway.uploadLink(file.id, caller),
     'content-length': 0,
   });
   call.response.end();
 }
 
-async function uploadPiece(services: FileApiServices, call: Call, caller: Caller, id: string): Promise<void> {
+export async function uploadPiece(services: FileApiServices, call: Call): Promise<void> {
+  const { gateway } = services;
+  const id = call.params.file_id ?? '';
+  const key = await gateway.uploadKey(id, new URLSearchParams(call.query).get('link') ?? '');
+  if (!key || (key.allowedAddresses && !isAddressIn(call.address, key.allowedAddresses)))
+    throw fail('file_not_found', 'The link is invalid or has expired; begin the upload again.');
+  call.addLogFields({ user: key.userId, key: key.id, group: key.groups[0] });
+  call.owner = key.id;
   const commands = (call.header(UPLOAD.command) ?? '').split(',').map((word) => word.trim());
   const at = Number(call.header(UPLOAD.offset) ?? 0);
-  if (!commands.includes('upload') || !Number.isSafeInteger(at) || at < 0 || !FILE_ID.pattern.test(id))
+  if (!commands.includes('upload') || !Number.isSafeInteger(at) || at < 0)
     throw failAt(
       'invalid_value',
       UPLOAD.command,
       'expected "upload" or "upload, finalize", with the offset of the piece.',
     );
   const isLast = commands.includes('finalize');
-  const piece = { id, userId: caller.key.userId, at, isLast };
-  const file = await services.gateway.files.append(piece, await services.gateway.receiveFileBytes(call));
+  const piece = { id, userId: key.userId, at, isLast };
+  const file = await gateway.files.append(piece, await gateway.receiveFileBytes(call));
   if (isLast) return sendJson(call, 200, { file: googleView(services, file) }, { [UPLOAD.status]: 'final' });
   call.addHeaders({ [UPLOAD.status]: 'active' });
   sendNoContent(call);

@@ -5,6 +5,7 @@ import type { Call, Handler } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
 import { sendPreview, sendReturnPage } from './assets.ts';
 import { receiveProviderReport } from './callbacks.ts';
+import { uploadPiece } from './file-upload.ts';
 import { type HealthServices, healthHandlers } from './health.ts';
 import { handleInference } from './inference.ts';
 import { sendLinkedFile, sendLinkedResult } from './result-links.ts';
@@ -25,6 +26,7 @@ export function createHandlers(services: ApiServices): Record<rules.Operation | 
     'characters.preview': (call) => sendPreview(services, call),
     'results.link': (call) => sendLinkedResult(services, call),
     'files.link': (call) => sendLinkedFile(services, call),
+    'files.piece': (call) => uploadPiece(services, call),
     'sessions.return': (call) => sendReturnPage(services, call),
     'provider.report': (call) => receiveProviderReport(services.video, call),
   };
