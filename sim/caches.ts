@@ -33,14 +33,12 @@ export async function deleteCache(exchange: Exchange, id: string): Promise<void>
 /** Tokens of the cached content that a request uses; none without one. */
 export function cachedTokens(exchange: Exchange): number {
   const name = textOf(exchange.json.cachedContent);
-  if (name === '') return 0;
-  const { usageMetadata } = find(exchange, name.replace('cachedContents/', ''));
-  return Number(objectOf(usageMetadata).totalTokenCount);
+  const cache = name === '' ? {} : find(exchange, name.replace('cachedContents/', ''));
+  return Number(objectOf(cache.usageMetadata).totalTokenCount ?? 0);
 }
 
 function timesOf({ ttl, expireTime }: JsonObject): JsonObject {
-  const end =
-    expireTime === undefined ? Date.now() + Number.parseFloat(textOf(ttl) || '3600') * 1_000 : textOf(expireTime);
+  const end = textOf(expireTime) || Date.now() + Number.parseFloat(textOf(ttl) || '3600') * 1_000;
   return { updateTime: new Date().toISOString(), expireTime: new Date(end).toISOString() };
 }
 

@@ -55,13 +55,13 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
   },
 };
 
+const BODIES: Partial<Record<OperatorOperation, object>> = {
+  'provider.report': { 'application/json': { schema: ANY_OBJECT } },
+  'files.piece': { '*/*': { schema: { type: 'string', format: 'binary' } } },
+};
+
 export const describeService = (operation: OperatorOperation): OperationDescription => ({
   parameters: [],
-  ...(operation === 'provider.report' && {
-    requestBody: { required: true, content: { 'application/json': { schema: ANY_OBJECT } } },
-  }),
-  ...(operation === 'files.piece' && {
-    requestBody: { required: true, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } },
-  }),
+  ...(BODIES[operation] && { requestBody: { required: true, content: BODIES[operation] } }),
   responses: { ...errorResponses('openai', every), ...RESPONSES[operation] },
 });

@@ -102,7 +102,9 @@ test('without a list, tasks stay due for single reads', async () => {
   await runOnce();
   // Of those that were read, some may be due again on a slow machine.
   const due = async () => {
-    const { rows } = await sql`select from video_tasks where next_check_at <= now() and status = 'queued'`.execute(db());
+    const { rows } = await sql`select from video_tasks where next_check_at <= now() and status = 'queued'`.execute(
+      db(),
+    );
     return rows.length;
   };
   const left = ids.length - ACCOUNT_RATES.getsPerSecond;
