@@ -348,7 +348,11 @@ describe('the file endpoints', () => {
       link.origin + link.pathname,
       url.replace(/dgfile[^?]*/, await upload()),
     ];
-    for (const other of forged) assert.equal((await piece('x', 0, 'upload', other)).status, 404, other);
+    for (const other of forged) {
+      const refused = await piece('x', 0, 'upload', other);
+      const { error } = (await refused.json()) as { error: { status: string } };
+      assert.deepEqual([refused.status, error.status], [404, 'NOT_FOUND'], other);
+    }
     assert.equal((await piece('one', 0)).status, 204);
     assert.equal((await piece('one', 0)).status, 400);
     assert.equal((await piece('three', 4)).status, 400);

@@ -33,7 +33,7 @@ interface RoutedRow {
 
 function routeOf(operation: AnyOperation, { method, path, headers, deprecated }: RoutedRow): Route {
   const all = deprecated ? { ...headers, ...rules.deprecationHeaders(deprecated) } : headers;
-  return { operation, method, path, errorFormat: 'openai', ...(all && { headers: all }) };
+  return { operation, method, path, errorFormat: rules.errorFormatOf(path), ...(all && { headers: all }) };
 }
 
 function routesOf(operation: AnyOperation, row: RoutedRow & { readonly head?: boolean }): Route[] {
