@@ -97,8 +97,8 @@ const WAYS: readonly Way[] = [
     body: responses({ prompt: { id: 'pmpt_1' } }),
   },
   {
-    about: 'cached content',
-    ...{ api: 'generate', balance: '0.45', report: { input: 37_000, output: 16 }, rejected: 400 },
+    about: 'cached content of another user',
+    ...{ api: 'generate', balance: '0.45', report: { input: 37_000, output: 16 }, rejected: 404 },
     body: generate({ cachedContent: 'cachedContents/a' }),
   },
   {
