@@ -240,6 +240,24 @@ describe('the price of files', () => {
     assert.equal((await charges(db, 'eva')).length, begun + 2);
     await checkLedger(db);
   });
+
+  test('is charged to all users in one run, page after page', async () => {
+    const { db } = gateway.context.database;
+    const ids = Array.from({ length: 205 }, (_, n) => `keeper-${n}`);
+    await gateway.apply({ users: ids.map((id) => ({ id, balance: '1' })) });
+    await sql`insert into files (user_id, id, name, media_type, purpose, bytes, expires_at, completed_at)
+      select id, 'dgfile-' || id, 'a', 'text/plain', 'user_data', 1073741824, now() + interval '1 day', now()
+      from unnest(${ids}::text[]) id`.execute(db);
+    const clock = new FakeClock(Date.parse('2026-06-01T10:00:00Z'));
+    const charging = { db, clock, price: parseNanos('0.1') ?? assert.fail() };
+    assert.ok((await chargeFiles(charging)) >= ids.length);
+    const { rows } = await sql<{ nanos: bigint }>`
+      select distinct nanos from entries where reference like 'files:2026-06-01:keeper-%'`.execute(db);
+    assert.deepEqual(rows, [{ nanos: 100_000_000n }]);
+    assert.equal(await chargeFiles(charging), 0);
+    await checkLedger(db);
+    await sql`delete from files where user_id = any(${ids})`.execute(db);
+  });
 });
 
 describe('the file endpoints', () => {

@@ -35,7 +35,7 @@ interface RequestOptions {
   readonly query?: Query | undefined;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A POST that only reads: it is no part of a form that is submitted meanwhile. */
+  /** A POST that changes nothing, such as a preview: it does not carry the Idempotency-Key of a form that is being submitted. */
   readonly isRead?: boolean;
 }
 

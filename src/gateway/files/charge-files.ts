@@ -17,8 +17,8 @@ interface Keeper {
   readonly multiplier_ppm: bigint;
 }
 
-/** Users of one run. */
-const BATCH = 200;
+/** Users of one query. Each begins after the last one, so that all of them together read every file once. */
+const PAGE = 200;
 const GIB = 2n ** 30n;
 const MILLION = 1_000_000n;
 
@@ -29,14 +29,24 @@ export async function chargeFiles({ db, clock, price }: FileCharging): Promise<n
   const day = new Date(now).toISOString().slice(0, 10);
   const isDone = await sql`select from file_charges where day = ${day}::date`.execute(db);
   if (isDone.rows.length > 0) return 0;
+  let count = 0;
+  for (let page = await keepersAfter(db, day, ''); page.length > 0; ) {
+    for (const keeper of page) await chargeKeeper(db, keeper, { day, now, price });
+    count += page.length;
+    page = await keepersAfter(db, day, page.at(-1)?.user_id ?? '');
+  }
+  await sql`insert into file_charges (day) values (${day}) on conflict do nothing`.execute(db);
+  return count;
+}
+
+/** Users who keep files and are not charged for the day yet. */
+async function keepersAfter(db: Db, day: string, userId: string): Promise<readonly Keeper[]> {
   const { rows } = await sql<Keeper>`
     select f.user_id, sum(f.bytes)::bigint as bytes, u.multiplier_ppm from files f join users u on u.id = f.user_id
-    where f.completed_at is not null and f.expires_at > now() and f.bytes > 0 and u.multiplier_ppm > 0
+    where f.user_id > ${userId} and f.completed_at is not null and f.expires_at > now() and f.bytes > 0 and u.multiplier_ppm > 0
       and not exists (select from entries where reference = concat('files:', ${day}::text, ':', f.user_id))
-    group by f.user_id, u.multiplier_ppm order by f.user_id limit ${BATCH}`.execute(db);
-  for (const keeper of rows) await chargeKeeper(db, keeper, { day, now, price });
-  if (rows.length < BATCH) await sql`insert into file_charges (day) values (${day}) on conflict do nothing`.execute(db);
-  return rows.length;
+    group by f.user_id, u.multiplier_ppm order by f.user_id limit ${PAGE}`.execute(db);
+  return rows;
 }
 
 interface ChargedDay {
