@@ -13,8 +13,8 @@ export async function createCache(exchange: Exchange): Promise<void> {
   if (contents === undefined) throw invalid('* CreateCachedContentRequest.cached_content: contents is not specified\n');
   const id = state.ids.next('cache-');
   const usageMetadata = { totalTokenCount: tokensIn(JSON.stringify([contents, systemInstruction, tools])) };
-  const createTime = new Date().toISOString();
-  const cache = { name: `cachedContents/${id}`, model, displayName, usageMetadata, createTime, ...timesOf(json) };
+  const times = timesOf(json);
+  const cache = { name: `cachedContents/${id}`, model, displayName, usageMetadata, createTime: times.updateTime, ...times };
   heldBy(exchange).set(keyOf(exchange, id), cache);
   await exchange.sendJson(cache);
 }
@@ -38,8 +38,9 @@ export function cachedTokens(exchange: Exchange): number {
 }
 
 function timesOf({ ttl, expireTime }: JsonObject): JsonObject {
-  const end = textOf(expireTime) || Date.now() + Number.parseFloat(textOf(ttl) || '3600') * 1_000;
-  return { updateTime: new Date().toISOString(), expireTime: new Date(end).toISOString() };
+  const now = new Date();
+  const end = textOf(expireTime) || now.getTime() + Number.parseFloat(textOf(ttl) || '3600') * 1_000;
+  return { updateTime: now.toISOString(), expireTime: new Date(end).toISOString() };
 }
 
 function find(exchange: Exchange, id: string): JsonObject {
