@@ -14,7 +14,14 @@ export async function createCache(exchange: Exchange): Promise<void> {
   const id = state.ids.next('cache-');
   const usageMetadata = { totalTokenCount: tokensIn(JSON.stringify([contents, systemInstruction, tools])) };
   const times = timesOf(json);
-  const cache = { name: `cachedContents/${id}`, model, displayName, usageMetadata, createTime: times.updateTime, ...times };
+  const cache = {
+    name: `cachedContents/${id}`,
+    model,
+    displayName,
+    usageMetadata,
+    createTime: times.updateTime,
+    ...times,
+  };
   heldBy(exchange).set(keyOf(exchange, id), cache);
   await exchange.sendJson(cache);
 }
