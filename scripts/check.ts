@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkCircles } from './check-circles.ts';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
 import { checkSize } from './check-size.ts';
@@ -66,7 +65,6 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['types of the console', () => tool('tsc', ['-p', 'console'])],
   ['lint and format', () => tool('biome', ['check', '--error-on-warnings'])],
   ['imports and map', checkImports],
-  ['import circles', checkCircles],
   ['exported names', checkExports],
   ['clauses', checkClauses],
   ['waits of tests', checkWaits],

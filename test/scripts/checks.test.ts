@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { circles } from '../../scripts/check-circles.ts';
 import { duplicateExports, unusedExports } from '../../scripts/check-exports.ts';
 import { sizesOf, tooLarge } from '../../scripts/check-size.ts';
 import { racingTests } from '../../scripts/check-waits.ts';
@@ -10,16 +9,6 @@ test('codeOnly blanks comments, strings, templates and regular expressions, and 
   const source = ["a('x'); // b\nc = `d$", "{e + `f`}g` / h; /* i */ j(/'[/]k/g);"].join('');
   assert.equal(codeOnly(source).length, source.length);
   assert.equal(codeOnly(source).replaceAll(/ +/g, ' '), 'a( ); \nc = e + / h; j( );');
-});
-
-test('circles returns one closed path per circle', () => {
-  const modules = [
-    { file: 'a', imports: ['b'] },
-    { file: 'b', imports: ['c'] },
-    { file: 'c', imports: ['b', 'd'] },
-    { file: 'd', imports: [] },
-  ];
-  assert.deepEqual(circles(modules), [['b', 'c', 'b']]);
 });
 
 test('duplicateExports accepts a name in several dialects, once in each', () => {
