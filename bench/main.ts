@@ -41,7 +41,6 @@ const PARTS = {
     about: 'CPU time that limits and metering add to a call, and records a second from reservation to charge',
     run: () => import('./metering.ts'),
   },
-  history: { about: 'conversion of a conversation of 300 turns and 2 MB', run: () => import('./history.ts') },
   usage: {
     about: 'query plan of GET /v1/usage over ten million calls; minutes',
     run: () => runTest('usage-plan', { USAGE_ROWS: '10000000', TEST_TIMEOUT_MS: '3600000' }),
