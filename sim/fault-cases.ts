@@ -29,6 +29,8 @@ export interface FaultCase {
 
 const everywhere = (damage: Damage): FaultCase['damage'] => ({ unary: damage, stream: damage, socket: damage });
 const http = (unary: Damage, stream: Damage = unary): FaultCase['damage'] => ({ unary, stream });
+/** Of both kinds of streams. */
+const streamed = (damage: Damage): FaultCase['damage'] => ({ stream: damage, socket: damage });
 const onlyStream = (stream: Damage): FaultCase['damage'] => ({ stream });
 const onlyUnary = (unary: Damage): FaultCase['damage'] => ({ unary });
 const wire = (name: string, damage: FaultCase['damage'], more: Partial<FaultCase> = {}): FaultCase => ({
@@ -43,6 +45,9 @@ const words = (text: string, damage: FaultCase['damage'], more: Partial<FaultCas
   damage,
   ...more,
 });
+/** Cases of one damage, with blanks between. */
+const wires = (names: string, damage: FaultCase['damage'], more?: Partial<FaultCase>): FaultCase[] =>
+  names.split(' ').map((name) => wire(name, damage, more));
 
 const SLOW = { isSlow: true } as const;
 const BYTES = { hasBytes: true } as const;
@@ -58,44 +63,28 @@ export const FAULT_CASES: readonly FaultCase[] = [
   ...['none', 'date', 'past', 'negative', 'garbage', 'huge'].map((wait) =>
     words(`status=429;retry_after=${wait}`, http('before')),
   ),
-  words('html;status=503', http('before')),
-  words('html;status=400', http('before')),
-  words('html;status=404', http('before')),
+  ...[503, 400, 404].map((status) => words(`html;status=${status}`, http('before'))),
   wire('huge_error:500', http('before')),
   wire('huge_error:400', http('open')),
-  wire('redirect', http('before')),
-  wire('no_content', http('before')),
-  wire('unknown_status', http('before')),
-  wire('switching', http('before')),
+  ...wires('redirect no_content unknown_status switching', http('before')),
 
   // Connections.
   words('reset', http('before')),
   words('hang', http('before'), SLOW),
 
   // Heads.
-  wire('head_drip', http('before'), SLOW),
-  wire('head_silence', http('before'), SLOW),
-  wire('head_cut', http('before')),
-  wire('head_reset', http('before')),
-  wire('bad_status_line', http('before')),
-  wire('bad_header', http('before')),
-  wire('bare_line_feed', http('before')),
-  wire('huge_head', http('before')),
-  wire('many_headers', http('before')),
-  wire('two_lengths', http('before')),
-  wire('length_and_chunked', http('before')),
+  ...wires('head_drip head_silence', http('before'), SLOW),
+  ...wires('head_cut head_reset bad_status_line bad_header bare_line_feed huge_head many_headers', http('before')),
+  ...wires('two_lengths length_and_chunked', http('before')),
   wire('early_hints:3', http('none')),
   wire('early_hints:40', http('before')),
   wire('no_type', http('none', 'open')),
 
   // Framing of bodies.
-  ...[25, 50, 99].flatMap((percent) => [
-    wire(`body_cut:${percent}`, http('before', 'mid')),
-    wire(`body_reset:${percent}`, http('before', 'mid')),
-    wire(`chunked_cut:${percent}`, http('before', 'mid')),
-  ]),
-  wire('body_cut:0', http('before')),
-  wire('body_reset:0', http('before')),
+  ...[25, 50, 99].flatMap((percent) =>
+    wires(`body_cut:${percent} body_reset:${percent} chunked_cut:${percent}`, http('before', 'mid')),
+  ),
+  ...wires('body_cut:0 body_reset:0', http('before')),
   wire('body_stall:0', http('before'), SLOW),
   wire('body_stall:50', http('before', 'mid'), SLOW),
   wire('short_length', http('before', 'mid')),
@@ -106,24 +95,18 @@ export const FAULT_CASES: readonly FaultCase[] = [
   // What arrives together with malformed framing may be discarded.
   wire('chunk_garbage:100', http('before', 'open')),
   wire('chunk_size_lie', http('before', 'mid')),
-  wire('close_delimited', http('none')),
-  wire('sliced', http('none')),
+  ...wires('close_delimited sliced', http('none')),
   wire('surplus', http('late')),
   wire('gzip', http('none')),
   wire('gzip_cut', http('before', 'open')),
-  wire('not_gzip', http('before')),
-  wire('unknown_encoding', http('before')),
+  ...wires('not_gzip unknown_encoding', http('before')),
 
   // Bodies.
   wire('empty_body', http('before')),
-  wire('empty_object', http('before'), BYTES),
-  wire('json_null', http('before'), BYTES),
-  wire('json_array', http('before'), BYTES),
-  wire('page', http('before'), BYTES),
+  ...wires('empty_object json_null json_array page', http('before'), BYTES),
   words('garbage', http('before')),
   words('html;status=500', http('before')),
-  wire('truncated_json', onlyUnary('before')),
-  wire('trailing_garbage', onlyUnary('before')),
+  ...wires('truncated_json trailing_garbage', onlyUnary('before')),
   wire('bad_utf8', http('open')),
   wire('leading_bom', onlyUnary('open')),
   wire('padded', onlyUnary('none')),
@@ -132,37 +115,24 @@ export const FAULT_CASES: readonly FaultCase[] = [
   words('silent_mid', http('before', 'mid'), SLOW),
 
   // Spellings of server-sent events.
-  ...['sse_crlf', 'sse_cr', 'sse_mixed', 'sse_bom', 'sse_no_space', 'sse_fields', 'sse_split_data', 'sse_comments'].map(
-    (name) => wire(name, onlyStream('none')),
-  ),
-  wire('sse_unknown', onlyStream('none')),
+  ...wires('sse_crlf sse_cr sse_mixed sse_bom sse_no_space sse_fields sse_split_data', onlyStream('none')),
+  ...wires('sse_comments sse_unknown', onlyStream('none')),
   wire('sse_blank_data', onlyStream('open')),
   wire('sse_big_event', onlyStream('none')),
   // An event ends with its blank line, so the last one is incomplete.
-  wire('sse_no_final_newline', onlyStream('open')),
-  wire('sse_last_line_only', onlyStream('open')),
+  ...wires('sse_no_final_newline sse_last_line_only', onlyStream('open')),
 
   // Broken streams.
-  wire('sse_cut_data', onlyStream('mid')),
-  wire('sse_cut_name', onlyStream('mid')),
-  wire('sse_only_half', onlyStream('mid')),
+  ...wires('sse_cut_data sse_cut_name sse_only_half', onlyStream('mid')),
   wire('sse_no_events', onlyStream('before')),
   wire('sse_only_comments', onlyStream('before'), BYTES),
-  wire('sse_only_done', onlyStream('open')),
-  wire('sse_done_early', onlyStream('open')),
-  wire('sse_bad_json', onlyStream('open')),
-  wire('sse_html', onlyStream('open')),
-  wire('sse_no_done', onlyStream('open')),
+  ...wires('sse_only_done sse_done_early sse_bad_json sse_html sse_no_done', onlyStream('open')),
   wire('sse_no_final', onlyStream('mid')),
-  wire('sse_twice_final', onlyStream('open')),
-  wire('sse_twice_first', onlyStream('open')),
+  ...wires('sse_twice_final sse_twice_first', onlyStream('open')),
   wire('sse_error_after', onlyStream('late'), BYTES),
-  words('error_first', { stream: 'before', socket: 'before' }, BYTES),
-  words('error_first;status=429', { stream: 'before', socket: 'before' }, BYTES),
-  words('error_first;status=400', { stream: 'rejected', socket: 'rejected' }),
-  words('error_mid', { stream: 'mid', socket: 'mid' }),
-  words('error_mid;status=429', { stream: 'mid', socket: 'mid' }),
-  words('error_mid=1', { stream: 'mid', socket: 'mid' }),
+  ...['error_first', 'error_first;status=429'].map((text) => words(text, streamed('before'), BYTES)),
+  words('error_first;status=400', streamed('rejected')),
+  ...['error_mid', 'error_mid;status=429', 'error_mid=1'].map((text) => words(text, streamed('mid'))),
 
   // Tool calls.
   words('eof_mid=1', onlyStream('mid'), { needsTool: true }),
