@@ -34,58 +34,35 @@ export function invalid(message: string, param?: string, code?: string): Failure
   return new Failure(400, message, { ...(param !== undefined && { param }), ...(code !== undefined && { code }) });
 }
 
-const ANTHROPIC_TYPES: Record<number, string> = {
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  402: 'billing_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  408: 'timeout_error',
-  409: 'conflict_error',
-  413: 'request_too_large',
-  422: 'invalid_request_error',
-  429: 'rate_limit_error',
-  504: 'timeout_error',
-  529: 'overloaded_error',
-};
-
-const OPENAI_TYPES: Record<number, [type: string, code: string | null]> = {
-  400: ['invalid_request_error', 'invalid_value'],
-  401: ['invalid_request_error', 'invalid_api_key'],
-  402: ['insufficient_quota', 'credit_balance_exhausted'],
-  403: ['permission_error', 'unsupported_country_region_territory'],
-  404: ['invalid_request_error', 'model_not_found'],
-  408: ['server_error', 'timeout'],
-  409: ['invalid_request_error', 'conflict'],
-  413: ['invalid_request_error', 'request_too_large'],
-  422: ['invalid_request_error', 'unprocessable_entity'],
-  429: ['rate_limit_error', 'rate_limit_exceeded'],
-  500: ['server_error', null],
-  502: ['server_error', null],
-  503: ['service_unavailable_error', 'server_is_overloaded'],
-  504: ['server_error', 'timeout'],
-  529: ['service_unavailable_error', 'server_is_overloaded'],
-};
-
-const GOOGLE_STATUSES: Record<number, string> = {
-  400: 'INVALID_ARGUMENT',
-  401: 'UNAUTHENTICATED',
-  402: 'RESOURCE_EXHAUSTED',
-  403: 'PERMISSION_DENIED',
-  404: 'NOT_FOUND',
-  408: 'DEADLINE_EXCEEDED',
-  409: 'ABORTED',
-  413: 'INVALID_ARGUMENT',
-  422: 'INVALID_ARGUMENT',
-  429: 'RESOURCE_EXHAUSTED',
-  502: 'UNAVAILABLE',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-  529: 'UNAVAILABLE',
-};
+/** By status: the types of Anthropic and of OpenAI with its code, and the status of Google. A dash stands for no code. */
+const NAMES = new Map(
+  `400 invalid_request_error invalid_request_error invalid_value INVALID_ARGUMENT
+401 authentication_error invalid_request_error invalid_api_key UNAUTHENTICATED
+402 billing_error insufficient_quota credit_balance_exhausted RESOURCE_EXHAUSTED
+403 permission_error permission_error unsupported_country_region_territory PERMISSION_DENIED
+404 not_found_error invalid_request_error model_not_found NOT_FOUND
+408 timeout_error server_error timeout DEADLINE_EXCEEDED
+409 conflict_error invalid_request_error conflict ABORTED
+413 request_too_large invalid_request_error request_too_large INVALID_ARGUMENT
+422 invalid_request_error invalid_request_error unprocessable_entity INVALID_ARGUMENT
+429 rate_limit_error rate_limit_error rate_limit_exceeded RESOURCE_EXHAUSTED
+502 api_error server_error - UNAVAILABLE
+503 api_error service_unavailable_error server_is_overloaded UNAVAILABLE
+504 timeout_error server_error timeout DEADLINE_EXCEEDED
+529 overloaded_error service_unavailable_error server_is_overloaded UNAVAILABLE`
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([status, anthropic = '', openai = '', code = '', google = '']) => [
+      Number(status),
+      { anthropic, openai, code: code === '-' ? null : code, google },
+    ]),
+);
+/** Of 500, and of statuses that have no names. */
+const UNNAMED = { anthropic: 'api_error', openai: 'server_error', code: null, google: 'INTERNAL' };
+const namesOf = ({ status }: Failure) => NAMES.get(status) ?? UNNAMED;
 
 export function anthropicError(failure: Failure): JsonObject {
-  const { type = ANTHROPIC_TYPES[failure.status] ?? 'api_error', errorCode } = failure.extra;
+  const { type = namesOf(failure).anthropic, errorCode } = failure.extra;
   return { type, message: failure.message, ...(errorCode !== undefined && { details: { error_code: errorCode } }) };
 }
 
@@ -95,21 +72,16 @@ export function openaiError(failure: Failure): {
   param: string | null;
   code: string | null;
 } {
-  const [type, code] = OPENAI_TYPES[failure.status] ?? ['server_error', null];
-  const { extra } = failure;
-  return {
-    message: failure.message,
-    type: extra.type ?? type,
-    param: extra.param ?? null,
-    code: extra.code ?? code,
-  };
+  const { openai, code } = namesOf(failure);
+  const { extra, message } = failure;
+  return { message, type: extra.type ?? openai, param: extra.param ?? null, code: extra.code ?? code };
 }
 
 export function googleError(failure: Failure): JsonObject {
   return {
     code: failure.status,
     message: failure.message,
-    status: GOOGLE_STATUSES[failure.status] ?? 'INTERNAL',
+    status: namesOf(failure).google,
     ...(failure.extra.details && { details: failure.extra.details }),
   };
 }
