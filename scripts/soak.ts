@@ -3,6 +3,9 @@ import { globSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Part, runPart } from './parts.ts';
 
+/** Options of the command by name: the variable in which a test reads each, and its usual value. */
+type Options = Readonly<Record<string, readonly [variable: string, usual: string]>>;
+
 /** Runs these test files, with a time limit of their own. */
 function runTests(files: readonly string[], limitSeconds: number, settings: Readonly<Record<string, string>>) {
   process.argv.splice(2, process.argv.length, ...files);
@@ -10,21 +13,31 @@ function runTests(files: readonly string[], limitSeconds: number, settings: Read
   return import('./test.ts');
 }
 
+const tests =
+  (files: readonly string[], limitSeconds: number, options: Options): Part['run'] =>
+  () =>
+    runTests(globSync(files), limitSeconds, settingsOf(options));
+
+function settingsOf(options: Options): Record<string, string> {
+  const rows = Object.entries(options);
+  const { values } = parseArgs({
+    options: Object.fromEntries(rows.map(([name, [, usual]]) => [name, { type: 'string', default: usual }])),
+  });
+  return Object.fromEntries(rows.map(([name, [variable]]) => [variable, String(values[name])]));
+}
+
 const PARTS = {
   load: {
     about: 'mixed load with faults, and a kill each minute; --minutes 10, --seed 1',
     run: () => {
-      const { values } = parseArgs({
-        options: {
-          minutes: { type: 'string', default: '10' },
-          seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-        },
+      const { MINUTES, SOAK_SEED = '' } = settingsOf({
+        minutes: ['MINUTES', '10'],
+        seed: ['SOAK_SEED', String(Date.now() % 1_000_000)],
       });
-      const seconds = Number(values.minutes) * 60;
-      if (!(seconds > 0) || !/^\d+$/.test(values.seed)) throw new Error('Use --minutes 10 --seed 1.');
-      process.stdout.write(`soak for ${seconds} s with seed ${values.seed}\n`);
-      const settings = { SOAK_SECONDS: String(seconds), SOAK_SEED: values.seed };
-      return runTests(['test/e2e/soak.test.ts'], seconds + 600, settings);
+      const seconds = Number(MINUTES) * 60;
+      if (!(seconds > 0) || !/^\d+$/.test(SOAK_SEED)) throw new Error('Use --minutes 10 --seed 1.');
+      process.stdout.write(`soak for ${seconds} s with seed ${SOAK_SEED}\n`);
+      return runTests(['test/e2e/soak.test.ts'], seconds + 600, { SOAK_SECONDS: String(seconds), SOAK_SEED });
     },
   },
   suite: {
@@ -40,65 +53,39 @@ const PARTS = {
   fallback: {
     about:
       'a provider that goes away under load, while lines of another group serve; --calls 10000, --rate 25, --seconds 40',
-    run: () => {
-      const options = { type: 'string' } as const;
-      const { values } = parseArgs({
-        options: {
-          calls: { ...options, default: '10000' },
-          rate: { ...options, default: '25' },
-          seconds: { ...options, default: '40' },
-        },
-      });
-      const settings = { FALLBACK_CALLS: values.calls, FALLBACK_RATE: values.rate, FALLBACK_SECONDS: values.seconds };
-      return runTests(['test/soak/fallback.ts'], 3_600, settings);
-    },
+    run: tests(['test/soak/fallback.ts'], 3_600, {
+      calls: ['FALLBACK_CALLS', '10000'],
+      rate: ['FALLBACK_RATE', '25'],
+      seconds: ['FALLBACK_SECONDS', '40'],
+    }),
   },
   rolling: {
     about: 'replaces servers under load; --rounds 20, --way nginx, kubernetes (pods of a Service) or reload (workers)',
-    run: () => {
-      const { values } = parseArgs({
-        options: { rounds: { type: 'string', default: '20' }, way: { type: 'string', default: 'nginx' } },
-      });
-      const settings = { ROLLING_ROUNDS: values.rounds, ROLLING_WAY: values.way };
-      return runTests(['test/e2e/rolling.test.ts'], 3_600, settings);
-    },
+    run: tests(['test/e2e/rolling.test.ts'], 3_600, {
+      rounds: ['ROLLING_ROUNDS', '20'],
+      way: ['ROLLING_WAY', 'nginx'],
+    }),
   },
   failover: {
     about: 'kills a PostgreSQL primary under load and promotes its standby; --rounds 10',
-    run: () => {
-      const { values } = parseArgs({ options: { rounds: { type: 'string', default: '10' } } });
-      return runTests(['test/e2e/failover.test.ts'], 3_600, { FAILOVER_ROUNDS: values.rounds });
-    },
+    run: tests(['test/e2e/failover.test.ts'], 3_600, { rounds: ['FAILOVER_ROUNDS', '10'] }),
   },
   stops: {
     about: 'ends every kind of process while a dependency misbehaves, and in slow turns; --only "two workers"',
-    run: () => {
-      const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
-      return runTests(['test/e2e/slow-stop.test.ts', 'test/e2e/stops.test.ts'], 1_800, { STOPS: values.only });
-    },
+    run: tests(['test/e2e/slow-stop.test.ts', 'test/e2e/stops.test.ts'], 1_800, { only: ['STOPS', ''] }),
   },
   crash: {
     about: 'kills at every crash point of every kind of call; --seeds 1,2,3',
-    run: () => {
-      const { values } = parseArgs({ options: { seeds: { type: 'string', default: '1,2,3' } } });
-      const files = globSync(['test/e2e/*crash.test.ts', 'src/ledger/crash.db.test.ts']);
-      return runTests(files, 3_600, { CRASH_SEEDS: values.seeds });
-    },
+    run: tests(['test/e2e/*crash.test.ts', 'src/ledger/crash.db.test.ts'], 3_600, { seeds: ['CRASH_SEEDS', '1,2,3'] }),
   },
   loss: {
     about:
       'loses the answers to video creates of one user, and sends orders to a chaotic provider, with kills; --answers 200, --orders 2000, --seed 1',
-    run: () => {
-      const { values } = parseArgs({
-        options: {
-          answers: { type: 'string', default: '200' },
-          orders: { type: 'string', default: '2000' },
-          seed: { type: 'string', default: '1' },
-        },
-      });
-      const settings = { LOST_ANSWERS: values.answers, CHAOS_ORDERS: values.orders, LOSS_SEED: values.seed };
-      return runTests(['test/e2e/video-loss.test.ts'], 3_600, settings);
-    },
+    run: tests(['test/e2e/video-loss.test.ts'], 3_600, {
+      answers: ['LOST_ANSWERS', '200'],
+      orders: ['CHAOS_ORDERS', '2000'],
+      seed: ['LOSS_SEED', '1'],
+    }),
   },
 } as const satisfies Record<string, Part>;
 
