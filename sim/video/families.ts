@@ -1,45 +1,23 @@
 /** Model families, their limits, and the pixel sizes of the videos. */
 export type Resolution = '480p' | '720p' | '1080p' | '4k';
-export type Ratio = '16:9' | '4:3' | '1:1' | '3:4' | '9:16' | '21:9';
 
 type Size = readonly [width: number, height: number];
 
-export const SIZES: Readonly<Record<Resolution, Readonly<Record<Ratio, Size>>>> = {
-  '480p': {
-    '16:9': [864, 496],
-    '4:3': [752, 560],
-    '1:1': [640, 640],
-    '3:4': [560, 752],
-    '9:16': [496, 864],
-    '21:9': [992, 432],
-  },
-  '720p': {
-    '16:9': [1280, 720],
-    '4:3': [1112, 834],
-    '1:1': [960, 960],
-    '3:4': [834, 1112],
-    '9:16': [720, 1280],
-    '21:9': [1470, 630],
-  },
-  '1080p': {
-    '16:9': [1920, 1080],
-    '4:3': [1664, 1248],
-    '1:1': [1440, 1440],
-    '3:4': [1248, 1664],
-    '9:16': [1080, 1920],
-    '21:9': [2206, 946],
-  },
-  '4k': {
-    '16:9': [3840, 2160],
-    '4:3': [3326, 2494],
-    '1:1': [2880, 2880],
-    '3:4': [2494, 3326],
-    '9:16': [2160, 3840],
-    '21:9': [4398, 1886],
-  },
+export const RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'] as const;
+export type Ratio = (typeof RATIOS)[number];
+
+/** Sizes in the order of `RATIOS`. */
+const sizes = (text: string): Readonly<Record<Ratio, Size>> => {
+  const rows = text.split(' ').map((size, n) => [RATIOS[n], size.split('x').map(Number)]);
+  return Object.fromEntries(rows);
 };
 
-export const RATIOS = Object.keys(SIZES['720p']) as Ratio[];
+export const SIZES: Readonly<Record<Resolution, Readonly<Record<Ratio, Size>>>> = {
+  '480p': sizes('864x496 752x560 640x640 560x752 496x864 992x432'),
+  '720p': sizes('1280x720 1112x834 960x960 834x1112 720x1280 1470x630'),
+  '1080p': sizes('1920x1080 1664x1248 1440x1440 1248x1664 1080x1920 2206x946'),
+  '4k': sizes('3840x2160 3326x2494 2880x2880 2494x3326 2160x3840 4398x1886'),
+};
 
 export const isResolution = (value: unknown): value is Resolution =>
   typeof value === 'string' && Object.hasOwn(SIZES, value);

@@ -26,26 +26,9 @@ export interface TaskRequest extends Content {
 }
 
 const KNOWN = [
-  'model',
-  'content',
-  'resolution',
-  'ratio',
-  'duration',
-  'frames',
-  'seed',
-  'generate_audio',
-  'watermark',
-  'return_last_frame',
-  'service_tier',
-  'execution_expires_after',
-  'callback_url',
-  'tools',
-  'priority',
-  'camera_fixed',
-  'draft',
-  'safety_identifier',
-  'omni_reference_task_type',
-  'output_format',
+  ...['model', 'content', 'resolution', 'ratio', 'duration', 'frames', 'seed', 'generate_audio', 'watermark'],
+  ...['return_last_frame', 'service_tier', 'execution_expires_after', 'callback_url', 'tools', 'priority'],
+  ...['camera_fixed', 'draft', 'safety_identifier', 'omni_reference_task_type', 'output_format'],
 ];
 const BOOLEANS = ['generate_audio', 'watermark', 'return_last_frame', 'camera_fixed'];
 const OPTIONAL = ['generate_audio', 'tools', 'priority', 'camera_fixed'] as const;
