@@ -1,5 +1,6 @@
 /** The fault language: which misbehaviour a request asks for. */
 import { CHAT_SERVER_NAMES, type ChatServerName } from './chat/server-names.ts';
+import { count, oneOf, wordsOf } from './fault-words.ts';
 import { isObject, type JsonObject } from './json.ts';
 import { type RefusedField, readRefusedField } from './refused-field.ts';
 import { RETRY_AFTER, type RetryAfterWord } from './retry-after.ts';
@@ -105,17 +106,15 @@ export const FAULTS: Record<string, (value: string) => Fault> = {
 /** Parses text such as `fault=503; delay=200`, `reset_mid=2` or `hang`. Throws on an unknown word. */
 export function parseFault(spec: string): Fault {
   let fault: Fault = {};
-  for (const word of spec.split(/[;,&\s]+/)) {
-    if (word !== '') fault = { ...fault, ...readWord(word) };
-  }
+  for (const [name, value] of wordsOf(spec)) fault = { ...fault, ...readWord(name, value) };
   return fault;
 }
 
-function readWord(word: string): Fault {
-  const cut = word.indexOf('=');
-  const name = cut < 0 ? word : word.slice(0, cut);
-  const value = cut < 0 ? '' : word.slice(cut + 1);
-  if (name === 'fault') return /^\d+$/.test(value) ? { status: status(value) } : readWord(value);
+function readWord(name: string, value: string): Fault {
+  if (name === 'fault') {
+    const [[inner, of] = ['', '']] = wordsOf(value);
+    return /^\d+$/.test(value) ? { status: status(value) } : readWord(inner, of);
+  }
   const rule = Object.hasOwn(FAULTS, name) ? FAULTS[name] : undefined;
   if (!rule) throw new RangeError(`unknown fault "${name}"; known: ${Object.keys(FAULTS).join(', ')}`);
   return rule(value);
@@ -151,21 +150,8 @@ function mid(kind: FaultKind, value: string): Fault {
   return value === '' ? { kind } : { kind, after: count(value) };
 }
 
-function count(value: string, max = Number.MAX_SAFE_INTEGER): number {
-  const number = Number(value);
-  if (value === '' || !Number.isSafeInteger(number) || number < 0) throw new RangeError(`"${value}" is not a count`);
-  if (number > max) throw new RangeError(`${value} is more than ${max}`);
-  return number;
-}
-
 function status(value: string): number {
   const number = count(value);
   if (!STATUSES.includes(number)) throw new RangeError(`status ${value} is not one of ${STATUSES.join(', ')}`);
   return number;
-}
-
-function oneOf<T extends string>(values: readonly T[], value: string): T {
-  const known = values.find((name) => name === value);
-  if (known === undefined) throw new RangeError(`"${value}" is not one of ${values.join(', ')}`);
-  return known;
 }

@@ -1,7 +1,5 @@
-/**
- * The trigger language: which misbehaviour a request, a header or a test asks for.
- * Its form is that of the fault language of the other providers: words with optional values, joined by `;`.
- */
+/** The trigger language: which misbehaviour a request, a header or a test asks for. Its form is that of the fault language of the others. */
+import { count, known, oneOf, wordsOf } from '../fault-words.ts';
 import { ACTIONS, type Action } from './assets/actions.ts';
 import { isRatio, isResolution, type Ratio, type Resolution } from './families.ts';
 import {
@@ -108,8 +106,8 @@ export const TRIGGERS: Readonly<Record<string, Word>> = {
   usage: { plan: (v) => ({ usage: oneOf(USAGE_MODES, v) }) },
   usage_after: { plan: (v) => ({ usageAfterMs: count(v) }) },
   progress: { plan: (v) => ({ progress: count(v) }) },
-  resolution: { plan: (v) => ({ resolution: known(isResolution, v) }) },
-  ratio: { plan: (v) => ({ ratio: known(isRatio, v) }) },
+  resolution: { plan: (v) => ({ resolution: known(isResolution, v, 'a known value') }) },
+  ratio: { plan: (v) => ({ ratio: known(isRatio, v, 'a known value') }) },
   duration: { plan: (v) => ({ duration: count(v) }) },
   unknown_status: { plan: (v) => ({ unknownStatus: v || 'processing' }) },
   no_updated_at: { plan: () => ({ hidesUpdatedAt: true }) },
@@ -130,9 +128,7 @@ export const TRIGGERS: Readonly<Record<string, Word>> = {
 /** Parses text such as `fault=500; created` or `on=get; error=ServerOverloaded; times=2`. Throws on an unknown word. */
 export function parseTrigger(spec: string): Trigger {
   const trigger: Trigger = { plan: {} };
-  for (const word of spec.split(/[;,&\s]+/)) {
-    if (word === '') continue;
-    const [, given = word, value = ''] = /^([^=]*)=?(.*)$/s.exec(word) ?? [];
+  for (const [given, value] of wordsOf(spec)) {
     const { fault, plan } = find(given.replaceAll('-', '_'), value);
     if (fault) trigger.fault = { ...trigger.fault, ...fault };
     Object.assign(trigger.plan, plan);
@@ -165,22 +161,7 @@ function find(name: string, value: string): Partial<Trigger> {
   return word.fault ? { fault: word.fault(value) } : { plan: word.plan(value) };
 }
 
-function count(value: string): number {
-  const number = Number(value);
-  if (value === '' || !Number.isSafeInteger(number) || number < 0) throw new RangeError(`"${value}" is not a count`);
-  return number;
-}
-
 function code(value: string): string {
   if (!/^[A-Z][\w.]*$/.test(value)) throw new RangeError(`"${value}" is not an error code`);
-  return value;
-}
-
-function oneOf<T extends string>(values: readonly T[], value: string): T {
-  return known((text): text is T => values.some((one) => one === text), value, values.join(', '));
-}
-
-function known<T extends string>(accepts: (value: string) => value is T, value: string, expected = 'a known value'): T {
-  if (!accepts(value)) throw new RangeError(`"${value}" is not ${expected}`);
   return value;
 }
