@@ -438,6 +438,7 @@ export interface KeptObjectsRow {
   created_at: Timestamp | null;
   expires_at: Timestamp | null;
   is_complete: boolean | null;
+  tokens: bigint | null;
 }
 
 export interface KeysRow {

@@ -53,7 +53,7 @@ const englishPages = {
   objects: {
     title: 'Files and objects',
     things: 'objects',
-    empty: 'Files, batches and conversations are created through the API.',
+    empty: 'Files, batches, conversations and cached contents are created through the API.',
   },
   authorizations: {
     title: 'Authorizations',
@@ -454,6 +454,8 @@ const englishTexts = {
       batch:
         'A running batch ends: requests on their way are still charged, and results so far are lost. Files that were uploaded for it stay.',
       conversation: 'Its items go with it.',
+      cache:
+        'The provider deletes it too. Requests that name it fail from then on; time that was paid in advance is not paid back.',
     },
     removed: 'It is deleted.',
     room: (files: string, size: string, mostFiles: string, mostSize: string) =>

@@ -27,6 +27,7 @@ import { sendFileContent } from './files/send-content.ts';
 import { receiveBytes, receiveForm } from './files/upload.ts';
 import { ModelListing } from './models/listing.ts';
 import { KeptPrompts } from './native/kept-prompts.ts';
+import { deleteAtProvider } from './objects/delete-at-provider.ts';
 import { heldByPath } from './objects/held-object.ts';
 import { ObjectStore } from './objects/object-store.ts';
 import { testAccount } from './probe.ts';
@@ -114,6 +115,7 @@ export function createGateway(options: GatewayOptions) {
     readJson: (call: web.Call, operation: InferenceOperation) => readJsonBody(options.bodyLimit, { call, operation }),
     jobs: background.jobs,
     eraseUser: background.eraseUser,
+    deleteAtProvider: (object: { readonly userId: string; readonly id: string }) => deleteAtProvider(services, object),
     acquireSlot: (call: web.Call, caller: Caller) => acquireSlot(limiter, call, caller.key),
     chooseGroup: (call: web.Call, caller: Caller, operation: InferenceOperation) =>
       chooseGroup(services, { call, caller, operation }),

@@ -8,7 +8,7 @@ export type KeptObjectRow = Row<'kept_objects'> & { readonly kind: KeptKind };
 type Remove = (tx: Tx, userId: string, id: string) => Promise<unknown>;
 
 const from =
-  (table: 'files' | 'conversations'): Remove =>
+  (table: 'files' | 'conversations' | 'provider_objects'): Remove =>
   (tx, userId, id) =>
     tx.deleteFrom(table).where('user_id', '=', userId).where('id', '=', id).execute();
 
@@ -17,6 +17,7 @@ const REMOVE: Readonly<Record<KeptKind, Remove>> = {
   file: from('files'),
   batch: deleteBatchRow,
   conversation: from('conversations'),
+  cache: from('provider_objects'),
 };
 
 /** Returns what was deleted; undefined alike for unknown objects and those of other users. */

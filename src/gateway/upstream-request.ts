@@ -26,15 +26,17 @@ export const upstreamRequest = (
   connection: sends === 'once' ? 'new' : 'any',
 });
 
+/** What a provider keeps for a caller: `reply` is a stored response, or an interaction. */
+export type HeldKind = 'reply' | 'cache';
+
 export function heldRequest(
   method: 'GET' | 'DELETE',
   style: Group['style'] | undefined,
   account: Account,
-  id: string,
-  isCache = false,
+  { kind, id }: { readonly kind: HeldKind; readonly id: string },
 ): UpstreamRequest {
   const isGoogle = style === 'generate-content';
-  const list = isCache ? 'v1beta/cachedContents' : isGoogle ? 'v1beta/interactions' : 'v1/responses';
+  const list = { reply: isGoogle ? 'v1beta/interactions' : 'v1/responses', cache: 'v1beta/cachedContents' }[kind];
   return upstreamRequest(isGoogle ? style : 'responses', account, {
     method,
     path: `/${list}/${encodeURIComponent(id)}`,

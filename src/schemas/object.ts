@@ -1,4 +1,4 @@
-/** What users keep with the gateway: files, batches, conversations. */
+/** What users keep with the gateway: files, batches, conversations; and with providers: cached contents. */
 import { z } from 'zod';
 import { KEPT_KINDS } from '../rules/index.ts';
 import * as f from './field.ts';
@@ -7,8 +7,11 @@ import { pageOf } from './page.ts';
 export const KeptObject = f.named('KeptObject', {
   id: f.text,
   kind: z.enum(KEPT_KINDS),
-  name: f.someText.describe('of a file; the operation of a batch'),
-  bytes: f.someInteger.describe('null where other objects hold it, as files do of a batch that has ended'),
+  name: f.someText.describe('of a file or cached content; the operation of a batch'),
+  bytes: f.someInteger.describe(
+    'null where other objects hold it, as files do of a batch that has ended, and for objects at providers',
+  ),
+  tokens: f.someInteger.describe('of a cached content'),
   ...f.members('state:text|null created_at:moment expires_at:moment'),
 });
 export type KeptObject = z.infer<typeof KeptObject>;

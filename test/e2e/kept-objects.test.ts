@@ -151,16 +151,21 @@ test('a page is read from indexes of the newest', async () => {
   await client.query(`insert into files (user_id, id, name, media_type, purpose, bytes, completed_at, created_at, expires_at)
     select 'many', 'dgfile' || md5(n::text), 'f', 'text/plain', 'user_data', 1, now(), now() - n * interval '1 minute', now() + interval '1 day'
     from generate_series(1, 20000) n`);
-  await client.query('vacuum analyze files');
+  await client.query(`insert into provider_objects (user_id, kind, id, account_id, model, tokens, shown, created_at, expires_at)
+    select 'many', 'cache', 'cache-' || n, 'ge1', 'm', 1, '{}', now() - n * interval '1 minute', now() + interval '1 day'
+    from generate_series(1, 20000) n`);
+  await client.query('vacuum analyze files, provider_objects');
   try {
-    for (const query of ['?', '?user=many&', '?kind=file&']) {
+    for (const query of ['?', '?user=many&', '?kind=file&', '?kind=cache&', '?user=many&kind=file&']) {
       const sent = await statementsOf(() => list(`${query}limit=50`));
       const page = sent.find(({ text }) => /kept_objects/.test(text) && /sorted_by/.test(text));
       const { blocks, scanned } = await explain(client, page ?? assert.fail('no page'));
-      assert.ok(blocks < 100 && !scanned.has('files'), `${query}: ${blocks} blocks`);
+      const isScanned = scanned.has('files') || scanned.has('provider_objects');
+      assert.ok(blocks < 130 && !isScanned, `${query}: ${blocks} blocks`);
     }
   } finally {
     await client.query(`delete from files where user_id = 'many'`);
+    await client.query(`delete from provider_objects where user_id = 'many'`);
     await client.end();
   }
 });
@@ -238,4 +243,62 @@ test('with a batch of messages go its requests and results', async () => {
   assert.equal((await admin('DELETE', `/users/ben/objects/${id}`)).status, 200);
   assert.equal(await files(), 0);
   answer.resolve();
+});
+
+const keepCache = async (user: string, id: string, account = 'ge1') => {
+  await sql`insert into provider_objects (user_id, kind, id, account_id, model, tokens, shown, expires_at)
+    values (${user}, 'cache', ${id}, ${account}, 'demo-generate', 1200, '{"displayName":"lamp"}', now() + interval '1 hour')`.execute(
+    db(),
+  );
+  provider.requests.length = 0;
+};
+const deletesSent = () =>
+  provider.requests.map(({ method, target, headers }) => [method, target, headers['x-goog-api-key']]);
+const auditOf = async (id: string) =>
+  (await admin<{ data: { before: unknown }[] }>('GET', `/audit?subject=object:${id}`)).body.data.map(
+    ({ before }) => before,
+  );
+
+test('a cached content is deleted at its provider too, by the person or an operator', async () => {
+  provider.respondWith(jsonResponse('{}'));
+  const browser = await userBrowser('ben');
+  await keepCache('ben', 'cache-a');
+  const [row] = await list('?kind=cache');
+  const { user, id, name, bytes, tokens, account } = row ?? assert.fail('not listed');
+  assert.deepEqual([user, id, name, bytes, tokens, account], ['ben', 'cache-a', 'lamp', null, 1_200, 'ge1']);
+  const { body: page } = await browser.send<OwnObjects>('GET', '/console/v1/objects?kind=cache');
+  assert.deepEqual(
+    page.data.map((own) => [own.id, own.tokens, 'account' in own]),
+    [['cache-a', 1_200, false]],
+  );
+  // Another person's is missing, and nothing is sent.
+  const other = await userBrowser('ana');
+  assert.equal((await other.send('DELETE', '/console/v1/objects/cache-a')).status, 404);
+  assert.equal((await admin('DELETE', '/users/ana/objects/cache-a')).status, 404);
+  assert.deepEqual(deletesSent(), []);
+  assert.equal((await browser.send('DELETE', '/console/v1/objects/cache-a')).status, 200);
+  const sent = ['DELETE', '/v1beta/cachedContents/cache-a', 'sk-upstream-ge1'];
+  assert.deepEqual(deletesSent(), [sent]);
+  assert.deepEqual(await auditOf('cache-a'), [{ user: 'ben', kind: 'cache', bytes: null }]);
+  await keepCache('ben', 'cache-a');
+  assert.equal((await admin('DELETE', '/users/ben/objects/cache-a')).status, 200);
+  assert.deepEqual(deletesSent(), [sent]);
+  assert.deepEqual(await list('?kind=cache'), []);
+});
+
+test('what the provider does not delete stays in the list; what it no longer has goes', async () => {
+  await keepCache('ben', 'cache-b');
+  provider.respondWith(jsonResponse('{"error":{"message":"no"}}', 500));
+  const refused = await admin<{ error: { code: string } }>('DELETE', '/users/ben/objects/cache-b');
+  assert.deepEqual([refused.status, refused.body.error.code], [502, 'upstream_error']);
+  assert.equal((await list('?kind=cache')).length, 1);
+  assert.deepEqual(await auditOf('cache-b'), []);
+  provider.respondWith(jsonResponse('{"error":{"message":"unknown"}}', 404));
+  assert.equal((await admin('DELETE', '/users/ben/objects/cache-b')).status, 200);
+  assert.equal((await auditOf('cache-b')).length, 1);
+  // Of an account that is no longer configured.
+  await keepCache('ben', 'cache-c', 'gone');
+  assert.equal((await admin('DELETE', '/users/ben/objects/cache-c')).status, 200);
+  assert.deepEqual(deletesSent(), []);
+  assert.deepEqual(await list('?kind=cache'), []);
 });

@@ -1,6 +1,6 @@
 /** Columns of what users keep. Users never see the account. */
 import type { KeptObject, OperatorObject } from '../../../src/schemas/index.ts';
-import { bytesText } from '../format/count.ts';
+import { bytesText, countText } from '../format/count.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { Opener } from './dialog.tsx';
@@ -14,10 +14,12 @@ type Kept = KeptObject & Partial<OperatorObject>;
 
 const TONES: Readonly<Record<string, Tone>> = { running: 'warn', ended: 'ok', failed: 'bad' };
 
-const KINDS = { file: t('File'), batch: t('Batch'), conversation: t('Conversation') } as const satisfies Record<
-  Kept['kind'],
-  string
->;
+const KINDS = {
+  file: t('File'),
+  batch: t('Batch'),
+  conversation: t('Conversation'),
+  cache: t('Cached content'),
+} as const satisfies Record<Kept['kind'], string>;
 export const KIND_FILTER: Filter = { name: 'kind', label: 'Kind', options: Object.entries(KINDS) };
 
 interface Tree {
@@ -35,9 +37,12 @@ export function objectColumns({ reader, ...tree }: Tree): Column<Kept>[] {
     { head: 'Id', cell: ({ id }) => <Id id={id} />, phone: 'hide' },
     {
       head: 'Stored size',
-      cell: ({ bytes }) => (bytes === null ? <None /> : bytesText(bytes)),
+      cell: ({ bytes, tokens }) => {
+        if (tokens !== null) return texts.counts.tokens(countText(tokens));
+        return bytes === null ? <None /> : bytesText(bytes);
+      },
       kind: 'number',
-      value: ({ bytes }) => bytes,
+      value: ({ bytes, tokens }) => bytes ?? tokens,
       phone: 'side',
     },
     { head: 'Key', cell: ({ key }) => <Id id={key} />, only: 'operator', phone: 'hide', isExtra: true },

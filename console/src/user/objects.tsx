@@ -1,4 +1,4 @@
-/** Files, batches and conversations of the signed-in user. */
+/** Files, batches, conversations and cached contents of the signed-in user. */
 import { useQuery } from '@tanstack/react-query';
 import { mine } from '../api/user.ts';
 import { bytesText, countText } from '../format/count.ts';

@@ -59,6 +59,7 @@ export const labels: Readonly<Record<string, string>> = {
   'By the sign': '按正负号',
   'Cache hits': '缓存命中率',
   Cached: '缓存',
+  'Cached content': '缓存内容',
   Call: '调用',
   Callback: '回调',
   Callbacks: '回调',

@@ -48,7 +48,7 @@ export const pages = {
   keys: { title: '密钥', things: '密钥', empty: '请为用户可使用的每个分组创建一个密钥。' },
   key: { title: '密钥', things: '该密钥', empty: '' },
   assets: { title: '素材', things: '素材', empty: '素材通过 API 创建。' },
-  objects: { title: '文件与对象', things: '对象', empty: '文件、批次与对话通过 API 创建。' },
+  objects: { title: '文件与对象', things: '对象', empty: '文件、批次、对话与缓存内容通过 API 创建。' },
   authorizations: { title: '授权', things: '授权', empty: '真人出镜视频的授权，由调用方通过 API 发起。' },
   ledger: { title: '账本', things: '账本', empty: '首次充值后会显示在这里。' },
   review: { title: '复核', things: '待处理事项', empty: '没有待处理事项。' },
@@ -424,6 +424,7 @@ export const texts = {
       file: '此后引用该文件的请求和批次会失败。',
       batch: '运行中的批次会结束：已发出的请求仍会计费，已有结果会丢失。为其上传的文件会保留。',
       conversation: '其中的条目会一并删除。',
+      cache: '供应商处的内容也会删除。此后引用它的请求会失败；预付的时长不予退还。',
     },
     removed: '已删除。',
     room: (files: string, size: string, mostFiles: string, mostSize: string) =>

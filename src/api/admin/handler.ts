@@ -28,6 +28,7 @@ export interface AdminServices {
   readonly publicUrl: () => string;
   readonly accounts: AccountControl;
   readonly explain: Gateway['explain'];
+  readonly deleteAtProvider: Gateway['deleteAtProvider'];
   readonly maxTextBytes: number;
   readonly warnings: Warnings;
   readonly settings: readonly SettingReport[];

@@ -1,11 +1,10 @@
-/** What users keep: files, batches, conversations. Never a content. */
+/** What users keep: files, batches, conversations, and objects at providers. Never a content. */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { type KeptObjectRow, removeObject } from '../../gateway/index.ts';
-import type { Db } from '../../platform/db/index.ts';
 import { KEPT_KINDS } from '../../rules/index.ts';
 import { KeptObject, OperatorObject, shownRow } from '../../schemas/index.ts';
-import { notFound, operation } from './handler.ts';
+import { type AdminServices, notFound, operation } from './handler.ts';
 import { listOperation, type RowList } from './list.ts';
 import { inState, param, params } from './query-params.ts';
 
@@ -14,13 +13,14 @@ const LIST = {
   from: sql<KeptObjectRow>`select * from kept_objects where is_complete and expires_at > now()`,
 } as const;
 
-const bytesOf = ({ bytes }: KeptObjectRow): number | null => (bytes === null ? null : Number(bytes));
+const numberOf = (value: bigint | null): number | null => (value === null ? null : Number(value));
+const sizesOf = ({ bytes, tokens }: KeptObjectRow) => ({ bytes: numberOf(bytes), tokens: numberOf(tokens) });
 
 export const objectFilters = { user: param.user, kind: inState('objects', KEPT_KINDS) };
 
 export const ownObjects: RowList<KeptObjectRow> = {
   ...LIST,
-  view: (row) => shownRow(KeptObject, row, { bytes: bytesOf(row) }),
+  view: (row) => shownRow(KeptObject, row, sizesOf(row)),
 };
 
 interface Deletion {
@@ -30,25 +30,30 @@ interface Deletion {
 }
 
 /** The object and the audit line are one transaction. The line has no name of a file: names are content. */
-export const deleteObject = (db: Db, { userId, id, by }: Deletion) =>
-  db.transaction().execute(async (tx) => {
+export async function deleteObject(
+  { db, deleteAtProvider }: Pick<AdminServices, 'db' | 'deleteAtProvider'>,
+  { userId, id, by }: Deletion,
+) {
+  await deleteAtProvider({ userId, id });
+  return db.transaction().execute(async (tx) => {
     const row = await removeObject(tx, userId, id);
     if (!row) throw notFound('object', id);
-    const before = { user: userId, kind: row.kind, bytes: bytesOf(row) };
+    const before = { user: userId, kind: row.kind, bytes: numberOf(row.bytes) };
     await writeAudit(tx, by, { action: 'object.deleted', subject: `object:${id}`, before });
     return { object: 'kept_object', id, kind: row.kind, deleted: true };
   });
+}
 
 export const OBJECTS_OPERATIONS = {
   'admin.objects': listOperation({
     ...LIST,
     filters: { ...objectFilters, ...params('key account') },
-    view: (row) => shownRow(OperatorObject, row, { bytes: bytesOf(row) }),
+    view: (row) => shownRow(OperatorObject, row, sizesOf(row)),
   }),
   'admin.deleteObject': operation({
-    handle: ({ call, by }, { db }) => {
+    handle: ({ call, by }, services) => {
       const { user: userId = '', object: id = '' } = call.params;
-      return deleteObject(db, { userId, id, by });
+      return deleteObject(services, { userId, id, by });
     },
   }),
 };

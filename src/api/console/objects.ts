@@ -1,4 +1,4 @@
-/** What the signed-in person's user keeps: files, batches, conversations. */
+/** What the signed-in person's user keeps: files, batches, conversations, and objects at providers. */
 import { z } from 'zod';
 import { readFileRoom } from '../../gateway/index.ts';
 import * as admin from '../admin/index.ts';
@@ -15,6 +15,7 @@ export const OWN_OBJECTS = {
     },
   }),
   'console.deleteObject': ownOperation({
-    handle: ({ id, by, userId }, { db }) => admin.deleteObject(db, { userId, id, by }),
+    handle: ({ id, by, userId }, { db, gateway: { deleteAtProvider } }) =>
+      admin.deleteObject({ db, deleteAtProvider }, { userId, id, by }),
   }),
 };

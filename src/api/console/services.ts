@@ -22,7 +22,7 @@ export interface ConsoleServices {
   readonly secrets: KeySecrets;
   readonly video: Video;
   readonly warnings: Warnings;
-  readonly gateway: Pick<Gateway, 'catalog' | 'listModels'>;
+  readonly gateway: Pick<Gateway, 'catalog' | 'deleteAtProvider' | 'listModels'>;
   readonly guard: people.SessionGuard;
   readonly passwords: people.Passwords;
   readonly signIn: people.SignIn;

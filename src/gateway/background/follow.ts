@@ -81,7 +81,11 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
 
 function readHeld({ upstream, catalog }: BackgroundServices, account: Account, row: BackgroundRow) {
   const style = catalog().group(row.group_id)?.style;
-  return fetchJson(upstream, heldRequest('GET', style, account, row.response_id ?? ''), MAX_BYTES);
+  return fetchJson(
+    upstream,
+    heldRequest('GET', style, account, { kind: 'reply', id: row.response_id ?? '' }),
+    MAX_BYTES,
+  );
 }
 
 /** A process ended while it sent the request, so that the id of the response is unknown. */

@@ -64,6 +64,7 @@ function adminHandlers(context: AppContext, parts: PeopleParts, db: Db): Record<
     secrets,
     accounts: { test: gateway.testAccount, refresh: () => health.sync() },
     explain: gateway.explain,
+    deleteAtProvider: gateway.deleteAtProvider,
     maxTextBytes: bodyLimit(config, 'text'),
     settings: settingsReport(config),
   });
