@@ -26,8 +26,10 @@ export const upstreamRequest = (
   connection: sends === 'once' ? 'new' : 'any',
 });
 
-/** What a provider keeps for a caller: `reply` is a stored response, or an interaction. */
-export type HeldKind = 'reply' | 'cache';
+/** What a provider keeps for a caller: `reply` is a stored response, or an interaction; `file` is one that code of a messages reply made. */
+export type HeldKind = 'reply' | 'cache' | 'file';
+
+const FILES_BETA = ['anthropic-version', rules.DEFAULT_MESSAGES_VERSION, 'anthropic-beta', 'files-api-2025-04-14'];
 
 export function heldRequest(
   method: 'GET' | 'DELETE',
@@ -36,11 +38,12 @@ export function heldRequest(
   { kind, id }: { readonly kind: HeldKind; readonly id: string },
 ): UpstreamRequest {
   const isGoogle = style === 'generate-content';
-  const list = { reply: isGoogle ? 'v1beta/interactions' : 'v1/responses', cache: 'v1beta/cachedContents' }[kind];
-  return upstreamRequest(isGoogle ? style : 'responses', account, {
+  const replies = isGoogle ? 'v1beta/interactions' : 'v1/responses';
+  const list = { reply: replies, cache: 'v1beta/cachedContents', file: 'v1/files' }[kind];
+  return upstreamRequest(kind === 'file' ? 'messages' : isGoogle ? style : 'responses', account, {
     method,
     path: `/${list}/${encodeURIComponent(id)}`,
-    headers: ['accept-encoding', 'identity'],
+    headers: ['accept-encoding', 'identity', ...(kind === 'file' ? FILES_BETA : [])],
     body: null,
     timeouts: rules.TIMEOUTS.count,
   });

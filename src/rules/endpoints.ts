@@ -93,6 +93,10 @@ interface InferenceFacts extends Row {
   readonly sends: 'again' | 'once';
   /** The reply is vectors: it has no output tokens, to be reserved or estimated. */
   readonly vectors?: true;
+  /** The reply is a file, of which nothing is read. */
+  readonly isFile?: true;
+  /** Responds to HEAD as well, although a provider may hold what the path names. */
+  readonly head?: true;
 }
 /** Some cell converts, so the row names the dialect of its requests and what a conversion does with them. */
 type ConvertibleRow = InferenceFacts & { readonly groups: Readonly<Record<Style, Cell>> } & (
@@ -249,6 +253,14 @@ const CACHES = { groups: onlyGenerate({ kind: 'native', dialect: 'generate', isD
 /** Paid for as long as the provider keeps it. */
 const KEEP = { ...REPLY, ...CACHES, reader: 'cache', sends: 'once' } as const;
 
+/** What the gateway keeps, or a file that code of a messages provider made, on the account that holds it. */
+const OR_MADE = '; one that code of a messages provider made is passed through';
+const MADE_FILE = {
+  reader: 'stored',
+  timeouts: 'reply',
+  groups: { ...everywhere, messages: { kind: 'native', dialect: 'messages', isDirect: true } },
+} as const;
+
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
 
@@ -378,9 +390,14 @@ export const INFERENCE_ENDPOINTS = {
   },
   'files.create': { ...file('Upload a file', ''), method: 'POST', body: { content: 'multipart', limit: 'image' } },
   'files.list': file('List the files of the user', ''),
-  'files.get': file('Read what is known of a file', '/{file_id}'),
-  'files.content': file('Read the content of a file', '/{file_id}/content'),
-  'files.delete': { ...file('Delete a file', '/{file_id}'), ...DELETE },
+  'files.get': { ...file(`Read what is known of a file${OR_MADE}`, '/{file_id}'), ...MADE_FILE, head: true },
+  'files.content': {
+    ...file(`Read the content of a file${OR_MADE}`, '/{file_id}/content'),
+    ...MADE_FILE,
+    isFile: true,
+    head: true,
+  },
+  'files.delete': { ...file(`Delete a file${OR_MADE}`, '/{file_id}'), ...MADE_FILE, ...DELETE },
   'googleFiles.upload': {
     ...googleFile('Upload a file in pieces, in the native form', ''),
     method: 'POST',

@@ -71,7 +71,8 @@ export async function handleInference(
   return handleInGroup(services, call, { caller, isAdmitted: false }, operation);
 }
 
-const namesHeld = ({ params }: Call): boolean => params.response_id !== undefined || params.cache_id !== undefined;
+const namesHeld = ({ params: { response_id: response, cache_id: cache, file_id: file } }: Call): boolean =>
+  response !== undefined || cache !== undefined || file !== undefined;
 
 /** A request without a model goes by what it names, or is about the key. */
 async function handleInSeveral(services: InferenceServices, call: Call, given: Caller, operation: Operation) {

@@ -194,6 +194,8 @@ class NativeCall implements UpstreamCall {
     const fault = codecOf(dialect).upstream.decodeError(failure);
     if (this.use.operation === 'count' && CANNOT_COUNT_STATUSES.has(failure.status))
       return { ...fault, kind: 'cannot_count' };
+    // What the path names is missing; the words may be those of a missing model.
+    if (!this.#context.model && fault.kind === 'model') return { ...fault, kind: 'request' };
     const model = this.#nameFor(account);
     const betas = this.#context.services.rejectedOptions.newBetas(account, model, this.#betas);
     if (!this.#asksForUsage && betas.length === 0) return fault;

@@ -21,7 +21,7 @@ import { heartbeatFor, imageStreamError, type StreamEnd, streamErrorEvent } from
 import { StreamOpening } from './stream-opening.ts';
 import { StreamTap } from './stream-tap.ts';
 import { UnaryTap } from './unary-tap.ts';
-import type { Tap, TapResult } from './usage-tap.ts';
+import { NOTHING, type Tap, type TapResult } from './usage-tap.ts';
 
 export interface NativeResponseContext extends CallSource {
   readonly services: Pick<GatewayServices, 'clientStreams' | 'store'>;
@@ -80,7 +80,7 @@ export class NativeResponse implements ResponseHandler {
     this.#context = context;
     this.#head = head;
     this.#upstream = upstream;
-    this.#isSse = isEventStream(head.headers['content-type'] ?? context.request.streamType);
+    this.#isSse = !isFile(context) && isEventStream(head.headers['content-type'] ?? context.request.streamType);
     this.#tap = tapFor(context, this.#isSse);
     this.#filter = this.#isSse ? new EventFilter(this.#secrets, context.request.hidesUsage === true) : undefined;
     this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;
@@ -339,7 +339,8 @@ export class NativeResponse implements ResponseHandler {
       return opened;
     }
     const { status, headers: sent } = this.#head;
-    const headers = { ...responseHeaders(call, sent), ...droppedHeaders(request.dropped ?? []), ...changed };
+    const safe = isFile(this.#context) ? rules.FOREIGN_FILE_HEADERS : {};
+    const headers = { ...responseHeaders(call, sent), ...droppedHeaders(request.dropped ?? []), ...safe, ...changed };
     call.response.writeHead(status, this.#isSse ? asStream(headers) : headers);
     const heartbeat = this.#isSse ? () => heartbeatFor(dialect) : undefined;
     this.#stream = services.clientStreams.open(call, { heartbeat, onDrain: () => this.#upstream.resume() });
@@ -347,8 +348,20 @@ export class NativeResponse implements ResponseHandler {
   }
 }
 
-function tapFor({ call, dialect, request }: NativeResponseContext, isSse: boolean): Tap {
+const isFile = ({ operation }: NativeResponseContext): boolean => rules.inferenceRow(operation).isFile === true;
+
+/** Its framing tells whether a file is whole. */
+const FILE_TAP: Tap = {
+  push: () => {},
+  end: () => ({ ...NOTHING, isComplete: true }),
+  outputTokens: 0,
+  isFinishing: false,
+};
+
+function tapFor(context: NativeResponseContext, isSse: boolean): Tap {
+  const { call, dialect, request } = context;
   const { images, repliesAs = dialect, keeps } = request;
+  if (isFile(context)) return FILE_TAP;
   if (images) return new ImageTap(images, isSse);
   if (keeps) return new ObjectTap();
   return isSse ? new StreamTap(repliesAs, timesOf(call)) : new UnaryTap(repliesAs);

@@ -5,6 +5,7 @@ import type { Dialect } from '../../rules/index.ts';
 import { type CallTimes, OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import { modelName } from '../billing/usage.ts';
+import { FILE_MARK } from '../stored/owned-ids.ts';
 import { groundingOf, hasMembers, mayHaveSearches, type Searches, searchesIn } from './searches.ts';
 import * as taps from './usage-tap.ts';
 
@@ -18,6 +19,8 @@ const COUNTS: Readonly<Record<Dialect, Buffer>> = {
   responses: Buffer.from('kens"'),
   generate: Buffer.from('kenCount'),
 };
+/** More than code makes in one reply. */
+const MAX_FILES = 1_000;
 const FINISH_REASON = Buffer.from('Reason"');
 
 export class StreamTap implements taps.Tap {
@@ -32,6 +35,7 @@ export class StreamTap implements taps.Tap {
   #earlierUsage: Buffer | undefined;
   #lastFinish: Buffer | undefined;
   #lastSearches: Buffer | undefined;
+  readonly #files = new Set<string>();
   #lastBlocks: Buffer | undefined;
   /** Those before the last: a ping says nothing about the state of the reply. */
   #earlierBlocks: Buffer | undefined;
@@ -61,9 +65,15 @@ export class StreamTap implements taps.Tap {
       this.#earlierUsage = this.#lastUsage;
       this.#lastUsage = blocks;
     }
+    if (this.#dialect === 'messages' && blocks.includes(FILE_MARK)) this.#addFiles(blocks);
     if (this.#dialect !== 'generate') return;
     if (blocks.includes(FINISH_REASON)) this.#lastFinish = blocks;
     if (mayHaveSearches('generate', blocks)) this.#lastSearches = blocks;
+  }
+
+  #addFiles(blocks: Buffer): void {
+    for (const { event } of eventsOf(blocks))
+      for (const id of taps.USAGE_FORMS.messages.ownedIn(event)) if (this.#files.size < MAX_FILES) this.#files.add(id);
   }
 
   #keep(chunk: Buffer): void {
@@ -100,7 +110,7 @@ export class StreamTap implements taps.Tap {
       isError: last !== undefined && isError(last.event),
       id: typeof id === 'string' ? id : undefined,
       model: opening && modelName(modelOf(opening.event)),
-      ownedIds: closing ? taps.USAGE_FORMS[this.#dialect].ownedIn(closing.event) : [],
+      ownedIds: [...(closing ? taps.USAGE_FORMS[this.#dialect].ownedIn(closing.event) : []), ...this.#files],
       sequence: lastEvent?.sequence_number,
     };
     return taps.withSearches(result, () => this.#searches(closing));

@@ -5,7 +5,7 @@ import { type Dialect, words } from '../../rules/index.ts';
 import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import { MODEL_MEMBER } from '../request-scan.ts';
-import { containerOf, ownedIds } from '../stored/owned-ids.ts';
+import { FILE_MARK, madeFiles, ownedIds } from '../stored/owned-ids.ts';
 import { groundingOf, hasMembers, reportOf, searchesInBody } from './searches.ts';
 import * as taps from './usage-tap.ts';
 
@@ -55,7 +55,7 @@ function visibleIn(dialect: Dialect, body: string): string {
 }
 
 const MEMBERS: ReadonlySet<string> = new Set(
-  words('usage usageMetadata tool_usage service_tier id output container model modelVersion'),
+  words('usage usageMetadata tool_usage service_tier id output container content model modelVersion'),
 );
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
 const TIER_NAME = Buffer.from('service_tier');
@@ -115,7 +115,11 @@ function readMembers(dialect: Dialect, body: Buffer): taps.TapResult {
       isError: false,
       id: typeof id === 'string' ? id : undefined,
       model: modelName(taps.USAGE_FORMS[dialect].modelOf({ model: read('model'), modelVersion: read('modelVersion') })),
-      ownedIds: [...scanOwnedIds(body, members.get('output')), ...containerOf({ container: read('container') })],
+      ownedIds: [
+        ...scanOwnedIds(body, members.get('output')),
+        ...taps.USAGE_FORMS.messages.ownedIn({ container: read('container') }),
+        ...scanFiles(body, members.get('content')),
+      ],
       sequence: undefined,
     };
   } catch {
@@ -133,6 +137,14 @@ function scanOwnedIds(body: Buffer, output: core.Span | undefined): string[] {
         ),
       ),
   );
+}
+
+function scanFiles(body: Buffer, content: core.Span | undefined): string[] {
+  if (!body.includes(FILE_MARK)) return [];
+  const blocks = core
+    .elementsAt(body, content)
+    .filter(({ start, end }) => body.subarray(start, end).includes(FILE_MARK));
+  return madeFiles(blocks.map((block) => core.valueAt(body, block)));
 }
 
 /** Also reads a list, which a generate-content stream without `alt=sse` is, and an object with a duplicate member. */

@@ -4,7 +4,7 @@ import type { Dialect, Words } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import type { CachedContent } from '../objects/cached-content.ts';
-import { containerOf, ownedIds } from '../stored/owned-ids.ts';
+import { madeFor, ownedIds } from '../stored/owned-ids.ts';
 import { addSearches, hasMembers, reportOf, type Searches } from './searches.ts';
 
 export interface TapResult {
@@ -70,7 +70,7 @@ export const USAGE_FORMS: Readonly<
     modelOf: (event) => event.message?.model ?? event.model,
     isLast: (event) => event.type === 'message_stop' || event.type === 'error',
     isError: (event) => event.type === 'error',
-    ownedIn: containerOf,
+    ownedIn: madeFor,
   },
   chat: {
     member: 'usage',
@@ -115,7 +115,7 @@ export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
   (choices.length === 0 ? hasMembers(usage) : choices.every((choice) => !!choice?.finish_reason));
 
 export interface TappedEvent
-  extends Values<'status id model modelVersion usage service_tier usageMetadata output container delta error'> {
+  extends Values<'status id model modelVersion usage service_tier usageMetadata output container delta error content content_block'> {
   readonly type?: string;
   readonly event_type?: string;
   readonly sequence_number?: number;

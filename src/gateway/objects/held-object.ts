@@ -1,9 +1,13 @@
 /** What the path of a request names, and where it is held. */
 import type { Call } from '../../platform/web/index.ts';
+import { fileNotFound } from '../files/file-store.ts';
 import type { HeldResponse } from '../stored/held-response.ts';
+import { MADE_FILE } from '../stored/owned-ids.ts';
 import { type ResponseStore, responseNotFound } from '../stored/store.ts';
 import { cacheNotFound } from './cached-content.ts';
 import type { ObjectStore } from './object-store.ts';
+
+type NamingCall = Pick<Call, 'params' | 'errorFormat'>;
 
 export interface HoldingServices {
   readonly store: ResponseStore;
@@ -13,12 +17,18 @@ export interface HoldingServices {
 /** Undefined for a path that names nothing. Unknown objects and those of other users are held nowhere. */
 export async function heldByPath(
   { store, objects }: HoldingServices,
-  { params: { response_id: response, cache_id: cache } }: Pick<Call, 'params'>,
+  { params: { response_id: response, cache_id: cache, file_id: file }, errorFormat }: NamingCall,
   userId: string,
 ): Promise<HeldResponse | undefined> {
   if (cache !== undefined) {
     const found = await objects.find('cache', cache, userId);
     return { accountId: found?.account_id, isHere: false, notFound: cacheNotFound(cache) };
+  }
+  if (file !== undefined) {
+    const isMade = errorFormat === 'messages' && MADE_FILE.test(file);
+    const accountId = isMade ? (await store.findHolders(new Set([file]), userId)).get(file) : undefined;
+    // All others are our own.
+    return { accountId, isHere: !isMade, notFound: fileNotFound(file) };
   }
   if (response === undefined) return undefined;
   const found = await store.find(response, userId);

@@ -45,10 +45,10 @@ function withHead(route: Route): Route[] {
   return [route, { ...route, method: 'HEAD' }];
 }
 
-/** Every GET that the gateway responds to by itself, whose length is known: no WebSocket, and no response that a provider may stream. */
+/** Every GET that the gateway responds to by itself, whose length is known: no WebSocket, and no response that a provider may stream but files. */
 function hasHead(operation: rules.Operation): boolean {
   const row = rules.ENDPOINTS[operation];
-  return row.method === 'GET' && !('turns' in row) && !('reader' in row && row.reader !== 'none');
+  return row.method === 'GET' && !('turns' in row) && ('head' in row || !('reader' in row && row.reader !== 'none'));
 }
 
 export interface Match {
