@@ -20,6 +20,10 @@ export interface Route {
   names?: 'model';
 }
 
+/** One that is always there, with whatever file is asked for. */
+const CONTAINER = /^\/v1\/containers\/([^/]+)(?:\/.*)?$/;
+const showContainer: Handler = (exchange, id) => exchange.sendJson({ id, object: 'container', status: 'running' });
+
 export const ROUTES: Route[] = [
   { method: 'POST', path: /^\/v1\/chat\/completions$/, run: createCompletion },
   { method: 'POST', path: /^\/v1\/responses$/, run: createResponse },
@@ -30,6 +34,8 @@ export const ROUTES: Route[] = [
   { method: 'DELETE', path: /^\/v1\/responses\/([^/]+)$/, run: deleteStored },
   { method: 'POST', path: /^\/v1\/responses\/([^/]+)\/cancel$/, run: cancelStored },
   { method: 'GET', path: /^\/v1\/responses\/([^/]+)\/input_items$/, run: listInput },
+  { method: 'GET', path: CONTAINER, run: showContainer },
+  { method: 'DELETE', path: CONTAINER, run: showContainer },
   {
     method: 'POST',
     path: /^\/v1\/alpha\/search$/,

@@ -454,6 +454,7 @@ const englishTexts = {
       batch:
         'A running batch ends: requests on their way are still charged, and results so far are lost. Files that were uploaded for it stay.',
       conversation: 'Its items go with it.',
+      container: 'The provider deletes it too, with the files in it. Requests that name it fail from then on.',
       cache:
         'The provider deletes it too. Requests that name it fail from then on; time that was paid in advance is not paid back.',
     },

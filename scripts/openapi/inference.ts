@@ -83,6 +83,7 @@ function errorCodes(row: rules.InferenceRow, isServed: boolean): rules.ErrorCode
     socket,
     batches,
     caches,
+    containers,
     conversations,
   } = rules.OPERATION_ERRORS;
   return [
@@ -99,6 +100,7 @@ function errorCodes(row: rules.InferenceRow, isServed: boolean): rules.ErrorCode
     ...(/\/files|batches$/.test(row.path) || isServed ? files : []),
     ...(row.path.includes('{batch_id}') ? batches : []),
     ...(/cache_id|enerateContent$/.test(row.path) ? caches : []),
+    ...(row.path.includes('{container_id}') ? containers : []),
     ...(row.path.includes('{conversation_id}') || /responses$/.test(row.path) ? conversations : []),
     ...('turns' in row ? socket : []),
   ];
@@ -351,6 +353,18 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   'interactions.get': { 200: INTERACTION },
   'interactions.delete': { 200: INTERACTION },
   'interactions.cancel': { 200: INTERACTION },
+  'containers.create': {},
+  'containers.list': {
+    200: json(
+      'A page',
+      '{ object: string, data: object[], first_id: string | null, last_id: string | null, has_more: boolean }',
+    ),
+  },
+  'containers.get': { 200: json('What the provider says of it', 'object') },
+  'containers.delete': { 200: json('It is deleted', 'object') },
+  'containers.files': { 200: json('A page of what the provider says', 'object') },
+  'containers.file': { 200: json('What the provider says of it', 'object') },
+  'containers.content': { 200: CONTENT },
   'caches.create': CACHE,
   'caches.list': { 200: json('A page', '{ cachedContents?: object[], nextPageToken?: string }') },
   'caches.get': CACHE,
@@ -427,6 +441,7 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
     page?: string ('next_page' of the previous page, of messages clients)`),
   'conversations.items': query(`limit?: count (items of a page), after?: string ('last_id' of the previous page),
     order?: <asc desc> ('desc' by default)`),
+  'containers.list': query("limit?: count (containers of a page), after?: string ('last_id' of the previous page)"),
   'batches.list': query("limit?: count (batches of a page), after?: string ('last_id' of the previous page)"),
   'messageBatches.list': query(`limit?: count (batches of a page), after_id?: string ('last_id' of the previous page),
     before_id?: string ('first_id' of the next page)`),

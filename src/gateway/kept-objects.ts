@@ -18,6 +18,7 @@ const REMOVE: Readonly<Record<KeptKind, Remove>> = {
   batch: deleteBatchRow,
   conversation: from('conversations'),
   cache: from('provider_objects'),
+  container: from('provider_objects'),
 };
 
 /** Returns what was deleted; undefined alike for unknown objects and those of other users. */

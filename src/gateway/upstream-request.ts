@@ -27,7 +27,7 @@ export const upstreamRequest = (
 });
 
 /** What a provider keeps for a caller: `reply` is a stored response, or an interaction; `file` is one that code of a messages reply made. */
-export type HeldKind = 'reply' | 'cache' | 'file';
+export type HeldKind = 'reply' | 'cache' | 'container' | 'file';
 
 const FILES_BETA = ['anthropic-version', rules.DEFAULT_MESSAGES_VERSION, 'anthropic-beta', 'files-api-2025-04-14'];
 
@@ -39,7 +39,7 @@ export function heldRequest(
 ): UpstreamRequest {
   const isGoogle = style === 'generate-content';
   const replies = isGoogle ? 'v1beta/interactions' : 'v1/responses';
-  const list = { reply: replies, cache: 'v1beta/cachedContents', file: 'v1/files' }[kind];
+  const list = { reply: replies, cache: 'v1beta/cachedContents', container: 'v1/containers', file: 'v1/files' }[kind];
   return upstreamRequest(kind === 'file' ? 'messages' : isGoogle ? style : 'responses', account, {
     method,
     path: `/${list}/${encodeURIComponent(id)}`,

@@ -33,7 +33,7 @@ admin.tasks GET /tasks | Video tasks of all users with their holds, newest first
 admin.task GET /tasks/{task} | A video task with its route and its hold
 admin.assets GET /assets | Private assets of all users, newest first
 admin.authorizations GET /authorizations | Real-person authorization sessions of all users, newest first; never their links
-admin.objects GET /objects | Files, batches, conversations and cached contents of all users, newest first
+admin.objects GET /objects | Files, batches, conversations, cached contents and containers of all users, newest first
 admin.deleteObject DELETE /users/{user}/objects/{object} | Delete an object of a user; a batch that is running ends
 admin.alarms GET /alarms | Conditions that need an operator, as of the last check, with advice
 admin.audit GET /audit | The audit log, newest first

@@ -66,7 +66,7 @@ console.task GET /tasks/{task} | A video task
 console.assets GET /assets | Private assets, newest first
 console.assetGroups GET /asset-groups | Asset groups, newest first
 console.authorizations GET /authorizations | Real-person authorization sessions, newest first
-console.objects GET /objects | Files, batches, conversations and cached contents, newest first
+console.objects GET /objects | Files, batches, conversations, cached contents and containers, newest first
 console.deleteObject DELETE /objects/{object} | Delete one of them; a batch that is running ends
 console.warnings GET /warnings | Warnings of the user
 console.createWarning POST /warnings | Create a warning about the wallet or keys of the user

@@ -47,6 +47,8 @@ export interface RefuseCell {
   readonly kind: 'refuse';
   /** Beyond the document: requests for a model with the capability are converted. */
   readonly optIn?: OptIn;
+  /** For a client that has a key of the style. */
+  readonly why?: string;
 }
 export interface OptIn {
   readonly capability: 'imagesEndpoint';
@@ -261,6 +263,10 @@ const MADE_FILE = {
   groups: { ...everywhere, messages: { kind: 'native', dialect: 'messages', isDirect: true } },
 } as const;
 
+/** Containers that tools of responses made, on the account that holds them. */
+const container = <P extends string>(about: string, path: P) => openai('objects', about, `/v1/containers${path}`);
+const CONTAINERS = { ...STORED, groups: onlyResponses('responses') } as const;
+
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
 
@@ -342,6 +348,36 @@ export const INFERENCE_ENDPOINTS = {
   'responses.inputItems': {
     ...rooted('G 4.4', 'List the input items of a stored response', '/v1/responses/{response_id}/input_items'),
     ...STORED,
+  },
+  'containers.create': {
+    ...container('Create a container: refused, because it would not be charged', ''),
+    ...OWN_RECORDS,
+    method: 'POST',
+    groups: {
+      responses: {
+        kind: 'refuse',
+        why: 'It would not be charged; let a tool create one, by "container": {"type": "auto"}.',
+      },
+      messages: refuse,
+      'generate-content': refuse,
+    },
+  },
+  'containers.list': {
+    ...container('List the containers of the user', ''),
+    ...OWN_RECORDS,
+    groups: { responses: own, messages: refuse, 'generate-content': refuse },
+  },
+  'containers.get': { ...container('Read what is known of a container', '/{container_id}'), ...CONTAINERS },
+  'containers.delete': { ...container('Delete a container', '/{container_id}'), ...CONTAINERS, ...DELETE },
+  'containers.files': { ...container('List the files in a container', '/{container_id}/files'), ...CONTAINERS },
+  'containers.file': {
+    ...container('Read what is known of a file in a container', '/{container_id}/files/{file_id}'),
+    ...CONTAINERS,
+  },
+  'containers.content': {
+    ...container('Read the content of a file in a container', '/{container_id}/files/{file_id}/content'),
+    ...CONTAINERS,
+    isFile: true,
   },
   'search.create': {
     ...openai('G 4.4', 'Search the web, as Codex does', '/v1/alpha/search'),

@@ -27,6 +27,7 @@ export const ERROR_ADVICE: Readonly<Record<Exclude<ErrorCode, AdminCode>, string
   file_not_found: OWN_ID,
   batch_not_found: OWN_ID,
   cache_not_found: OWN_ID,
+  container_not_found: OWN_ID,
   conversation_not_found: OWN_ID,
   request_not_found:
     'use the `x-request-id` of a response, with the key that sent the request, once the call has ended',

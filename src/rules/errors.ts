@@ -56,6 +56,7 @@ response_not_found: 404 | G 4.4 | the caller has no stored response with that id
 file_not_found: 404 | files | the caller has no file with that id
 batch_not_found: 404 | batches | the caller has no batch with that id
 cache_not_found: 404 | objects | the caller has no cached content with that id
+container_not_found: 404 | objects | the caller has no container with that id
 conversation_not_found: 404 | conversations | the caller has no conversation with that id, or it has no such item
 request_not_found: 404 | G 4.7 | the key made no call with that id, or the call has not ended
 previous_response_not_found: 400 | G 4.4 | previous_response_id is not the id of a response of the caller

@@ -13,5 +13,12 @@ export const CACHED_CONTENTS = {
   shownBytes: 64 * 1024,
 } as const;
 
+/** Of OpenAI. */
+export const CONTAINERS = {
+  id: /^cntr_[\w-]{1,200}$/,
+  /** One that nothing has used for so long is gone. */
+  idleMinutes: 20,
+} as const;
+
 /** As requests and replies name one. */
 export const CACHED_CONTENT_NAME = /^cachedContents\/([\w-]{1,200})$/;

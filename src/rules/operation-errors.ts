@@ -30,6 +30,7 @@ export const OPERATION_ERRORS = {
   conversations: words('conversation_not_found'),
   /** Names a cached content. */
   caches: words('cache_not_found'),
+  containers: words('container_not_found'),
   /** Names a batch. */
   batches: words('batch_not_found'),
   socket: words('upgrade_required invalid_request'),

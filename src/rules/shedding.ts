@@ -50,9 +50,11 @@ const BY_PRIORITY = {
     'conversations.get conversations.update conversations.delete conversations.items conversations.item conversations.removeItem',
     'callbacks.getDefault callbacks.setDefault callbacks.removeDefault',
     'characters.get operator.openapi characters.preview interactions.delete caches.list caches.get caches.delete',
+    'containers.create containers.list containers.get containers.delete containers.files containers.file',
   ),
   image: words(
     'files.create googleFiles.upload files.piece images.generate images.edit videos.content videos.lastFrame results.link files.link',
+    'containers.content',
   ),
   text: words(
     'messages.create messages.count chat.create responses.create responses.socket responses.inputTokens',

@@ -1,4 +1,4 @@
-/** What users keep with the gateway: files, batches, conversations; and with providers: cached contents. */
+/** What users keep with the gateway: files, batches, conversations; and with providers: cached contents, containers. */
 import { z } from 'zod';
 import { KEPT_KINDS } from '../rules/index.ts';
 import * as f from './field.ts';

@@ -27,6 +27,7 @@ const onlyResponses = { responses: 'native', messages: 'unsupported', 'generate-
 const onlyGenerate = { responses: 'unsupported', messages: 'unsupported', 'generate-content': 'native' } as const;
 const onlyGenerateOwn = { ...onlyGenerate, 'generate-content': 'own' } as const;
 const everywhere = { responses: 'own', messages: 'own', 'generate-content': 'own' } as const;
+const nowhere = { ...onlyResponses, responses: 'unsupported' } as const;
 const stored = { responses: 'native', messages: 'own', 'generate-content': 'own' } as const;
 const responses = {
   responses: 'native',
@@ -51,7 +52,7 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'responses.cancel': stored,
   'responses.inputItems': stored,
   // No account of these groups lists the feature.
-  'search.create': { ...onlyResponses, responses: 'unsupported' },
+  'search.create': nowhere,
   'embeddings.create': onlyResponses,
   'images.generate': onlyResponses,
   'images.edit': onlyResponses,
@@ -98,6 +99,13 @@ const EXPECTED: Readonly<Record<TextOperation, Readonly<Record<Style, Expected>>
   'interactions.get': onlyGenerate,
   'interactions.delete': onlyGenerate,
   'interactions.cancel': onlyGenerate,
+  'containers.create': nowhere,
+  'containers.list': { ...onlyResponses, responses: 'own' },
+  'containers.get': onlyResponses,
+  'containers.delete': onlyResponses,
+  'containers.files': onlyResponses,
+  'containers.file': onlyResponses,
+  'containers.content': onlyResponses,
   'caches.create': onlyGenerate,
   'caches.list': onlyGenerateOwn,
   'caches.get': onlyGenerate,
@@ -232,6 +240,14 @@ const codeOf = (row: EndpointRow, { status, text }: Exchange): string =>
 async function storedId(path: string, key: string): Promise<string | undefined> {
   if (path.includes('{request_id}'))
     return (await send('models.list', '/v1/models', key)).headers.get('x-request-id') ?? undefined;
+  if (path.includes('{container_id}')) {
+    await gateway.context.database.db
+      .insertInto('stored_responses')
+      .values({ id: 'resp_c', user_id: 'ana', account_id: 'oa1', item_ids: ['cntr_1'], expires_at: new Date(8e14) })
+      .onConflict((known) => known.doNothing())
+      .execute();
+    return 'cntr_1';
+  }
   if (path.includes('{file_id}')) return JSON.parse((await send('files.create', '/v1/files', key)).text).id;
   if (path.includes('{conversation_id}'))
     return JSON.parse((await send('conversations.create', '/v1/conversations', key)).text).id;
@@ -336,7 +352,8 @@ async function assertCell(operation: TextOperation, path: string, group: string,
   if (expected === 'unsupported') {
     assert.equal(exchange.status, 404);
     assert.equal(codeOf(row, exchange), 'endpoint_not_supported');
-    assert.ok(exchange.text.includes(group), 'the error names the group');
+    // Refused whatever the group, with the reason.
+    if (operation !== 'containers.create') assert.ok(exchange.text.includes(group), 'the error names the group');
     assert.deepEqual(sim.journal.requests, [], 'no provider is called');
   } else if (expected === 'own') {
     assert.equal(exchange.status, WITHOUT_EFFECT.has(operation) ? 400 : 200, exchange.text);

@@ -19,6 +19,7 @@ const KINDS = {
   batch: t('Batch'),
   conversation: t('Conversation'),
   cache: t('Cached content'),
+  container: t('Container'),
 } as const satisfies Record<Kept['kind'], string>;
 export const KIND_FILTER: Filter = { name: 'kind', label: 'Kind', options: Object.entries(KINDS) };
 

@@ -83,6 +83,7 @@ export const labels: Readonly<Record<string, string>> = {
   Cloud: '云平台',
   Command: '命令',
   'Configuration as JSON': 'JSON 配置',
+  Container: '容器',
   Context: '上下文',
   Conversion: '协议转换',
   Cooldowns: '冷却',

@@ -14,11 +14,11 @@ import {
 import type { Call } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
 import { BATCH_HANDLERS } from './batches.ts';
-import { listCaches } from './caches.ts';
 import { CONVERSATION_HANDLERS } from './conversations.ts';
 import { uploadFile } from './file-upload.ts';
 import { createFile, deleteFile, type FileApiServices, getFile, getFileContent, listFiles } from './files.ts';
 import { getModel, getNativeModel, listModels, listNativeModels } from './models.ts';
+import { listCaches, listContainers } from './provider-objects.ts';
 import { getRequestUsage, type RequestUsageServices } from './request-usage.ts';
 import { cancelStored, deleteStored, getStored, listStoredInput } from './stored.ts';
 import { getBillingUsage, getSubscription, getUsage, type UsageServices } from './usage.ts';
@@ -36,6 +36,7 @@ const OWN_HANDLERS: Readonly<Record<rules.OwnOperation, OwnHandler>> = {
   'models.list': listModels,
   'models.get': getModel,
   'caches.list': listCaches,
+  'containers.list': listContainers,
   'generate.models': listNativeModels,
   'generate.model': getNativeModel,
   'files.create': createFile,
@@ -71,8 +72,8 @@ export async function handleInference(
   return handleInGroup(services, call, { caller, isAdmitted: false }, operation);
 }
 
-const namesHeld = ({ params: { response_id: response, cache_id: cache, file_id: file } }: Call): boolean =>
-  response !== undefined || cache !== undefined || file !== undefined;
+const HELD = ['response_id', 'cache_id', 'container_id', 'file_id'] as const;
+const namesHeld = ({ params }: Call): boolean => HELD.some((name) => params[name] !== undefined);
 
 /** A request without a model goes by what it names, or is about the key. */
 async function handleInSeveral(services: InferenceServices, call: Call, given: Caller, operation: Operation) {
@@ -98,9 +99,10 @@ async function handleInGroup(services: InferenceServices, call: Call, chosen: Ad
   const row = rules.inferenceRow(operation);
   const cell: rules.Cell = row.groups[caller.group.style];
   if (cell.kind === 'refuse') {
-    const { optIn } = cell;
-    if (!optIn || !hasModelWith(services, caller, optIn))
-      throw endpointNotSupported(`${row.method} ${call.path}`, caller.group);
+    const { optIn, why } = cell;
+    const endpoint = `${row.method} ${call.path}`;
+    if (why) throw fail('endpoint_not_supported', `${endpoint} is not available. ${why}`);
+    if (!optIn || !hasModelWith(services, caller, optIn)) throw endpointNotSupported(endpoint, caller.group);
     if (!isAdmitted) await gateway.acquireSlot(call, caller);
     return gateway.convertImages(call, caller, { operation, to: optIn.to });
   }

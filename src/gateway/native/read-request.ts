@@ -110,7 +110,7 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
 
   async stored(services, { call, caller, operation }) {
     const { userId } = caller.key;
-    const { cache_id: cache } = call.params;
+    const { cache_id: cache, container_id: container } = call.params;
     const held = await heldByPath(services, call, userId);
     const hasBody = held?.accountId !== undefined && inferenceRow(operation).body.content !== 'none';
     const body = hasBody ? await readBody(call, services.bodyLimit(bodyClassOf(operation))) : null;
@@ -124,6 +124,9 @@ const READERS: Readonly<Record<RequestReader, Reader>> = {
       pathFor: () => (cache === undefined ? canonicalPath(call) : cachePath(call)),
       bodyFor: () => body,
       ...(operation === 'caches.delete' && { forget: () => services.objects.forget('cache', cache ?? '', userId) }),
+      ...(operation === 'containers.delete' && {
+        forget: () => services.objects.forget('container', container ?? '', userId),
+      }),
     };
   },
 

@@ -5,7 +5,7 @@ import { type Db, deleteBatch, type Row, type Tx } from '../../platform/db/index
 import { type OwnPage, ownRows } from '../files/own-rows.ts';
 
 export type ProviderObject = Row<'provider_objects'>;
-export type ProviderKind = 'cache';
+export type ProviderKind = 'cache' | 'container';
 
 export interface NewObject extends Omit<ProviderObject, 'kind' | 'shown' | 'created_at'> {
   readonly kind: ProviderKind;

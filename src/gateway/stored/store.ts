@@ -7,6 +7,7 @@ import { sql } from 'kysely';
 import { errorFields, fail, failAt } from '../../core/index.ts';
 import type { Row, StoreServices, Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
+import { noteContainers } from './containers.ts';
 import {
   type CachedResponse,
   cachedOf,
@@ -203,6 +204,10 @@ export class ResponseStore {
     return holders;
   }
 
+  async findHolder(itemId: string, userId: string): Promise<string | undefined> {
+    return (await this.findHolders(new Set([itemId]), userId)).get(itemId);
+  }
+
   /** Those of the cached responses that no other process has deleted; all while the database cannot say so. */
   async #kept(cached: readonly CachedResponse[], userId: string): Promise<readonly CachedResponse[]> {
     const ids = cached.filter(({ text, isWritten }) => text !== undefined && isWritten).map(({ id }) => id);
@@ -261,6 +266,7 @@ export class ResponseStore {
         for (const entry of batch) entry.isWritten = true;
         const stored = batch.filter(({ text }) => text !== undefined).map(({ userId }) => userId);
         if (stored.length > 0) await this.#room.learn(stored);
+        await noteContainers(db, batch);
       } catch (error) {
         log.warn('stored_response.save_failed', { responses: batch.length, ...errorFields(error) });
       }
