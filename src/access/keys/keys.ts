@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import * as core from '../../core/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { CALLBACK_INFO, type GroupOrder } from '../../rules/index.ts';
 import { type KeyEntry, mergeLimits, ShownKey, shownGroups, shownRow, storedGroups } from '../../schemas/index.ts';
 
@@ -75,9 +75,8 @@ export interface SavedKey {
 
 export async function saveKey(db: Db, input: KeyInput, secrets: KeySecrets): Promise<SavedKey> {
   const { user, group } = input;
-  const { rows } = await sql<Row<'keys'>>`
-    select * from keys where user_id = ${user} and group_id = ${group} and name = ${nameOfKey(input)}`.execute(db);
-  const [stored] = rows;
+  const stored = await firstRow(db)<Row<'keys'>>`
+    select * from keys where user_id = ${user} and group_id = ${group} and name = ${nameOfKey(input)}`;
   if (!stored) return insertKey(db, input, secrets);
   const given = givenHash(input, secrets);
   const isNew = given !== undefined && !given.equals(stored.hash);

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { errorFields, fail, type Log } from '../../core/index.ts';
 import { balanceReport } from '../../ledger/index.ts';
-import { type Db, DUE_SOON, type Job, type Row } from '../../platform/db/index.ts';
+import { type Db, DUE_SOON, firstRow, type Job, type Row } from '../../platform/db/index.ts';
 import type { ShownErasure } from '../../schemas/index.ts';
 import { type Actor, writeAudit } from '../keys/index.ts';
 
@@ -123,10 +123,9 @@ async function eraseLog(db: Db, { user_id: userId, log_erased_to: erasedTo }: Er
 /** Once, by the run that finds nothing left. */
 const finish = (db: Db, userId: string): Promise<void> =>
   db.transaction().execute(async (tx) => {
-    const { rows } = await sql<Row<'erasures'>>`
+    const done = await firstRow(tx)<Row<'erasures'>>`
       update erasures set finished_at = now() where user_id = ${userId} and finished_at is null
-      returning *`.execute(tx);
-    const [done] = rows;
+      returning *`;
     if (!done) return;
     const after = { erased: done.counts, left_at_providers: done.left_at_providers };
     await writeAudit(tx, { actor: done.actor } as Actor, { action: 'user.erased', subject: `user:${userId}`, after });

@@ -1,7 +1,7 @@
 /** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
 import { sql } from 'kysely';
 import { fail, failAt, hmac } from '../../core/index.ts';
-import { ADVISORY_LOCK, type Db, type Row } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { LINK_MS, type LinkPurpose } from '../../rules/index.ts';
 import { hasOperator, insertPerson, lockPerson, type PersonRow } from './person.ts';
 import { beginSession, hashToken, isToken, type NewSession, newToken, storePassword } from './sessions.ts';
@@ -88,9 +88,8 @@ export async function readLink(db: Db, token: string, now: number): Promise<Link
 
 async function findLink(db: Db, token: string, now: number): Promise<Row<'person_links'> | undefined> {
   if (!isToken(token)) return undefined;
-  const { rows } = await sql<Row<'person_links'>>`
-    select * from person_links where token_hash = ${hashToken(token)} and expires_at > ${new Date(now)}`.execute(db);
-  return rows[0];
+  return firstRow(db)<Row<'person_links'>>`
+    select * from person_links where token_hash = ${hashToken(token)} and expires_at > ${new Date(now)}`;
 }
 
 export interface LinkUse {

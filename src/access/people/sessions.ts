@@ -1,7 +1,7 @@
 /** Sessions as rows. A token of 256 random bits is stored as its hash; its CSRF token derives from it (docs/adr/0017-sessions.md). */
 import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
-import { type Db, deleteBatch } from '../../platform/db/index.ts';
+import { type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
 import { SESSION_MS } from '../../rules/index.ts';
 import { type Actor, writeAudit } from '../keys/index.ts';
 import { type Person, type PersonRow, toPerson } from './person.ts';
@@ -48,11 +48,10 @@ export async function beginSession(tx: Db, row: PersonRow, now: number): Promise
 export async function findPersonSession(db: Db, token: string, now: number): Promise<Session | undefined> {
   if (!isToken(token)) return undefined;
   const tokenHash = hashToken(token);
-  const { rows } = await sql<PersonRow & { readonly seen_at: Date }>`
+  const row = await firstRow(db)<PersonRow & { readonly seen_at: Date }>`
     select p.*, s.seen_at from person_sessions s join people p on p.id = s.person_id
     where s.token_hash = ${tokenHash} and s.expires_at > ${new Date(now)}
-      and s.seen_at > ${new Date(now - SESSION_MS.idle)} and p.disabled_at is null`.execute(db);
-  const [row] = rows;
+      and s.seen_at > ${new Date(now - SESSION_MS.idle)} and p.disabled_at is null`;
   if (!row) return undefined;
   if (now - row.seen_at.getTime() > SESSION_MS.touch)
     await sql`update person_sessions set seen_at = ${new Date(now)} where token_hash = ${tokenHash}`.execute(db);

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail, failAt } from '../../core/index.ts';
-import { type Db, type Row, snapshot } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row, snapshot } from '../../platform/db/index.ts';
 import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
 import * as schemas from '../../schemas/index.ts';
 import { BY_GROUP } from './catalog.ts';
@@ -105,9 +105,9 @@ export async function readAccountSettings(tx: Db, id: string): Promise<Record<st
 }
 
 async function findAccount(tx: Db, id: string): Promise<AccountRow> {
-  const { rows } = await sql<AccountRow>`${SELECT} where id = ${id}`.execute(tx);
-  if (!rows[0]) throw notFound('account', id);
-  return rows[0];
+  const row = await firstRow(tx)<AccountRow>`${SELECT} where id = ${id}`;
+  if (!row) throw notFound('account', id);
+  return row;
 }
 
 function assetsView(stored: unknown) {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { characterRow, insertRow, saveRow } from '../../catalog/setup/index.ts';
 import { failAt, hasSignature } from '../../core/index.ts';
-import type { Db, Tx } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { CharacterChange, membersOf, NewCharacter } from '../../schemas/index.ts';
 import { CHARACTERS, type ManagedRow } from './catalog.ts';
@@ -62,9 +62,9 @@ const change = (db: Db, { call, by, action, noted }: Change, apply: (tx: Tx, id:
   });
 
 async function lockCharacter(tx: Db, id: string) {
-  const { rows } = await sql<ManagedRow>`${CHARACTERS} where id = ${id} for update`.execute(tx);
-  if (!rows[0]) throw notFound('character', id);
-  return membersOf(rows[0]);
+  const row = await firstRow(tx)<ManagedRow>`${CHARACTERS} where id = ${id} for update`;
+  if (!row) throw notFound('character', id);
+  return membersOf(row);
 }
 
 async function checkGroup(tx: Db, id: string): Promise<void> {

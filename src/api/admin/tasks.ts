@@ -1,7 +1,7 @@
 /** Video tasks, assets and authorizations of all users for operators: where each is, and on which account. Never shows a prompt or media. */
 import { sql } from 'kysely';
 import { z } from 'zod';
-import { type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { firstRow, type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
 import { ASSET_STATUSES, SESSION_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
 import { OperatorAsset, OperatorAuthorization, OperatorTask, OwnAuthorization, shownRow } from '../../schemas/index.ts';
 import { shownHold } from '../../video/index.ts';
@@ -82,8 +82,7 @@ export const TASKS_OPERATIONS = {
   'admin.task': operation({
     async handle({ id }, { db }) {
       const found = await snapshot(db, async (tx) => {
-        const { rows } = await sql<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`.execute(tx);
-        const [task] = rows;
+        const task = await firstRow(tx)<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`;
         if (!task) throw notFound('video task', id);
         const { rows: used } = await sql<Row<'video_task_assets'>>`
           select * from video_task_assets where user_id = ${task.user_id} and task_id = ${id} order by asset_id`.execute(

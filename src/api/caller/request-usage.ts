@@ -1,10 +1,9 @@
 /** GET /v1/usage/requests/{request_id} (G 4.7): what one call cost, for the key that made it. For any other key its id is unknown. */
-import { sql } from 'kysely';
 import { type Clock, failAt, requestIdTime } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { recordOfRequest, unpackUsage } from '../../ledger/index.ts';
 import { chargeOfRecord, findRequest } from '../../observe/request-log/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { acquireSlot, type Limiter } from '../../providers/pool/index.ts';
 import { CHARGE_READS, VIDEO_ENDPOINTS } from '../../rules/index.ts';
@@ -81,12 +80,9 @@ const usageView = (id: string, status: RequestUsage['status']) =>
 
 /** A response that its provider still makes. */
 async function openBackground(db: Db, { id, userId, keyId }: OwnCall): Promise<RequestUsage | undefined> {
-  const { rows } = await sql<Pick<Row<'background_responses'>, 'model' | 'created_at'>>`
+  const row = await firstRow(db)<Pick<Row<'background_responses'>, 'model' | 'created_at'>>`
     select model, created_at from background_responses
-    where reference = ${`background:${id}`} and user_id = ${userId} and key_id = ${keyId} and state in ('sending', 'running')`.execute(
-    db,
-  );
-  const [row] = rows;
+    where reference = ${`background:${id}`} and user_id = ${userId} and key_id = ${keyId} and state in ('sending', 'running')`;
   if (!row) return undefined;
   const at = row.created_at.toISOString();
   return { ...usageView(id, 'pending'), ...{ at, model: row.model, operation: 'responses.create', charge: null } };

@@ -1,7 +1,7 @@
 /** Saves one configured object as a row, and reports whether it was created or changed. */
 import { type Insertable, sql } from 'kysely';
 import { newId, type StoredLimits } from '../../core/index.ts';
-import type { Rows, Tx } from '../../platform/db/index.ts';
+import { firstRow, type Rows, type Tx } from '../../platform/db/index.ts';
 import { type AppliedConfig, columnsOf, type SetupFile, withoutLimits } from '../../schemas/index.ts';
 
 export type Change = AppliedConfig['changes'][number];
@@ -32,9 +32,8 @@ export async function saveRow<T extends Table>(tx: Tx, row: RowInput<T>): Promis
     [sql`false`, ...entries.map(([name, value]) => sql`${sql.ref(name)} is distinct from ${value}`)],
     sql` or `,
   );
-  const { rows } = await sql<{ differs: boolean }>`
-    select ${differs} as differs from ${sql.table(table)} where ${where}`.execute(tx);
-  const [stored] = rows;
+  const stored = await firstRow(tx)<{ differs: boolean }>`
+    select ${differs} as differs from ${sql.table(table)} where ${where}`;
   // Another transaction may have created it since.
   if (!stored) return (await insertRow(tx, row)) ? 'created' : saveRow(tx, row);
   if (!stored.differs) return undefined;

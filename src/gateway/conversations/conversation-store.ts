@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
-import { type Db, deleteBatch, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
+import { type Db, deleteBatch, firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
 import { CONVERSATION_ID, CONVERSATIONS } from '../../rules/index.ts';
 import { fullInputItem } from '../stored/input-items.ts';
 
@@ -128,10 +128,9 @@ export class ConversationStore {
   async #append(tx: Tx, id: string, userId: string, items: readonly Json[]): Promise<Json[]> {
     const bytes = items.map((item) => Buffer.byteLength(JSON.stringify(item)));
     const sum = bytes.reduce((total, one) => total + one, 0);
-    const { rows } = await sql<{ first: number }>`
+    const row = await firstRow(tx)<{ first: number }>`
       update conversations set items = items + ${items.length}, bytes = bytes + ${sum}, next_n = next_n + ${items.length}, expires_at = ${this.#expiry()}
-      where id = ${id} and user_id = ${userId} returning next_n - ${items.length} as first`.execute(tx);
-    const [row] = rows;
+      where id = ${id} and user_id = ${userId} returning next_n - ${items.length} as first`;
     if (!row) throw conversationNotFound(id);
     const shown = items.map((item, at) => fullInputItem(item, id.replace('conv_', ''), row.first + at));
     if (items.length > 0)
@@ -151,10 +150,10 @@ export class ConversationStore {
 }
 
 async function findIn(db: Db | Tx, id: string, userId: string): Promise<KeptConversation> {
-  const { rows } = await sql<KeptConversation>`
-    select * from conversations where id = ${id} and user_id = ${userId} and expires_at > now()`.execute(db);
-  if (!rows[0]) throw conversationNotFound(id);
-  return rows[0];
+  const row = await firstRow(db)<KeptConversation>`
+    select * from conversations where id = ${id} and user_id = ${userId} and expires_at > now()`;
+  if (!row) throw conversationNotFound(id);
+  return row;
 }
 
 /** Conversations of one user wait for each other, so that two at once do not pass the limit. */

@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import { errorFields, fail, failAt } from '../../core/index.ts';
-import type { Row, StoreServices, Tx } from '../../platform/db/index.ts';
+import { firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 import { noteContainers } from './containers.ts';
 import {
@@ -309,10 +309,9 @@ export class ResponseStore {
   async #readHead(id: string, userId: string): Promise<StoredHead | undefined> {
     const { db, clock, days } = this.#options;
     if (days === 0) return undefined;
-    const { rows } = await sql<HeadRow>`
+    const row = await firstRow(db)<HeadRow>`
       select account_id, tokens, chain_turns, ${sizeOf('chain_bytes')} as size from stored_responses
-      where id = ${id} and user_id = ${userId} and not is_hidden and expires_at > ${new Date(clock.now())}`.execute(db);
-    const [row] = rows;
+      where id = ${id} and user_id = ${userId} and not is_hidden and expires_at > ${new Date(clock.now())}`;
     return (
       row && {
         id,

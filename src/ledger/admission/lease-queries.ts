@@ -1,7 +1,7 @@
 /** The statements that change leases on a wallet. Each locks the wallet before the leases. */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import { type Db, prepare } from '../../platform/db/index.ts';
+import { type Db, firstRow, prepare } from '../../platform/db/index.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
 import { claimsBefore, IS_CURRENT } from '../wallets/claims.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
@@ -112,7 +112,7 @@ async function returnLease(db: Db, input: ReturnInput): Promise<LeaseState | und
   const { userId, replicaId, nanos, version, answer } = input;
   const isVersion = version === undefined ? sql`` : sql`and l.version = ${version}`;
   const answered = answer === undefined ? sql`` : sql`, is_wanted = false, answered = greatest(l.answered, ${answer})`;
-  const { rows } = await sql<LeaseState>`
+  return firstRow(db)<LeaseState>`
     with wallet as (select user_id from wallets where user_id = ${userId} for no key update),
     lease as (
       update leases l set nanos = l.nanos - ${nanos}, version = l.version + 1 ${answered} from wallet
@@ -120,8 +120,7 @@ async function returnLease(db: Db, input: ReturnInput): Promise<LeaseState | und
       returning l.user_id, l.nanos, l.version),
     counted as (
       update wallets w set held = w.held - ${nanos} from lease where w.user_id = lease.user_id)
-    select ${replicaId}::text as "replicaId", user_id as "userId", nanos, version from lease`.execute(db);
-  return rows[0];
+    select ${replicaId}::text as "replicaId", user_id as "userId", nanos, version from lease`;
 }
 
 export interface WantedLease {

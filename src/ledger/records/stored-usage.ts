@@ -1,7 +1,7 @@
 /** Usage records as their rows hold them, and how those of a request are found. */
 import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { words } from '../../rules/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
@@ -44,12 +44,11 @@ const near = (id: string, seconds: number): RawBuilder<unknown> =>
 export async function recordOfRequest(db: Db, call: Readonly<Record<'id' | 'userId' | 'keyId', string>>) {
   const { id, userId, keyId } = call;
   const own = sql`request_id = ${id} and user_id = ${userId} and key_id = ${keyId}`;
-  const { rows } = await sql<Row<'usage_records'>>`
+  return firstRow(db)<Row<'usage_records'>>`
     (select * from usage_records
      where ${own} and at between ${near(id, -NEAR_SECONDS.before)} and ${near(id, NEAR_SECONDS.after)} limit 1)
     union all
     (select * from usage_records
      where ${own} and not is_within_minute(at, request_id) and at > ${near(id, NEAR_SECONDS.after)} limit 1)
-    limit 1`.execute(db);
-  return rows[0];
+    limit 1`;
 }

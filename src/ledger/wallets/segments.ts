@@ -1,6 +1,6 @@
 /** Segments: consecutive entries that were verified together, with sums and a digest. They are verified again in turn, which finds changes of old entries. */
 import { type RawBuilder, sql } from 'kysely';
-import type { Tx } from '../../platform/db/index.ts';
+import { firstRow, type Tx } from '../../platform/db/index.ts';
 
 export interface Checkpoint {
   /** The last entry of the last segment. */
@@ -15,12 +15,11 @@ export interface Checkpoint {
 export const SEGMENT_ENTRIES = 20_000;
 
 export async function readCheckpoint(tx: Tx): Promise<Checkpoint> {
-  const { rows } = await sql<Checkpoint>`
+  const row = await firstRow(tx)<Checkpoint>`
     select entry_id as "entryId", holds_until as "holdsUntil",
       case when ${isMarkSettled} then next_entry_id else entry_id end as "settledId",
       coalesce((select max(id) from entries), 0) as "newestId"
-    from ledger_checkpoint`.execute(tx);
-  const [row] = rows;
+    from ledger_checkpoint`;
   if (!row) throw new Error('The row of ledger_checkpoint is missing.');
   return row;
 }

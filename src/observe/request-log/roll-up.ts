@@ -1,7 +1,7 @@
 /** Roll-ups of the request log by hour, built from its rows where they could not grow with each batch (`request-writer.ts`). A repeated run changes nothing. */
 import { sql } from 'kysely';
 import type { Clock } from '../../core/index.ts';
-import { connect, type Database, type Db, deleteBatch } from '../../platform/db/index.ts';
+import { connect, type Database, type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
 import { BUCKET_BOUNDS_MS, PACKED_CALLS } from './histogram.ts';
 import { HOUR_MS, MAX_MODELS } from './hour-sums.ts';
 import { HOUR_LOCK } from './request-writer.ts';
@@ -119,15 +119,14 @@ const LOCK_MS = 500;
 export async function removeOldRequests(db: Db, { days, now }: { readonly days: number; readonly now: number }) {
   const cutoff = new Date(now - days * 86_400_000).toISOString().slice(0, 10);
   // A day whose hours wait for their roll-up stays.
-  const { rows } = await sql<{ day: string }>`
+  const oldest = await firstRow(db)<{ day: string }>`
     select d.day::text as day from (
       select distinct to_date(substring(tablename from '\\d{4}_\\d\\d_\\d\\d$'), 'YYYY_MM_DD') as day
       from pg_tables where schemaname = 'request_days') d
     where d.day < ${cutoff}::date and not exists (
       select from request_hours_due h
       where h.hour >= d.day::timestamp at time zone 'UTC' and h.hour < (d.day + 1)::timestamp at time zone 'UTC')
-    order by d.day limit 1`.execute(db);
-  const [oldest] = rows;
+    order by d.day limit 1`;
   if (!oldest) return 0;
   const suffix = oldest.day.replaceAll('-', '_');
   await db.transaction().execute(async (tx) => {

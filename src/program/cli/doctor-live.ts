@@ -1,7 +1,7 @@
 /** `dragoman doctor --live`: one screen about the servers that run, read from what they write to the database. Changes nothing. */
 import { type RawBuilder, sql } from 'kysely';
 import { ALARMS, type Alarm, readAlarms } from '../../ledger/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import type { AppContext } from '../server/index.ts';
 import { checkAccounts } from './doctor-accounts.ts';
 import { bad, duration, type Finding, good, judged, note } from './finding.ts';
@@ -73,13 +73,12 @@ interface CallsRow {
 }
 
 async function checkCalls(db: Db): Promise<Finding> {
-  const { rows } = await sql<CallsRow>`
+  const row = await firstRow(db)<CallsRow>`
     select count(*)::int as calls, (count(*) filter (where error = 'ours'))::int as ours,
       (count(*) filter (where error = 'provider'))::int as provider, (count(*) filter (where error = 'caller'))::int as caller,
       percentile_cont(0.95) within group (order by total_ms) as p95
     from (select error, total_ms from requests where at > now() - interval '5 minutes'
-    limit 100000) recent`.execute(db);
-  const [row] = rows;
+    limit 100000) recent`;
   const { calls = 0, ours = 0, provider = 0, caller = 0, p95 } = row ?? {};
   if (calls === 0) return note('Calls', `none for five minutes; ${NO_CALLS_ADVICE}`);
   const isBad = ours / calls > MAX_OURS || provider / calls > MAX_PROVIDER;
@@ -93,8 +92,7 @@ async function checkCalls(db: Db): Promise<Finding> {
 async function checkLiveAccounts(context: AppContext): Promise<readonly Finding[]> {
   const findings = atMost(await checkAccounts(context));
   if (findings.length > 0) return findings;
-  const { rows } = await sql<{ all: number }>`select count(*)::int as all from accounts`.execute(context.database.db);
-  const [row] = rows;
+  const row = await firstRow(context.database.db)<{ all: number }>`select count(*)::int as all from accounts`;
   return row?.all === 0
     ? [note('Accounts', 'there are none; "dragoman apply FILE" adds some')]
     : [good('Accounts', `all ${row?.all} take calls`)];
@@ -168,13 +166,12 @@ async function checkDatabase({ database: { db }, clock }: AppContext): Promise<F
   const begun = clock.elapsed();
   await sql`select 1`.execute(db);
   const tookMs = clock.elapsed() - begun;
-  const { rows } = await sql<DatabaseRow>`
+  const row = await firstRow(db)<DatabaseRow>`
     select (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
       current_setting('max_connections')::int as max, pg_database_size(current_database())::float8 as bytes,
       (select coalesce(max(extract(epoch from now() - xact_start)), 0)::int from pg_stat_activity
         where datname = current_database() and state <> 'idle') as oldest,
-      (select max(coalesce(extract(epoch from replay_lag), 0))::int from pg_stat_replication) as lag`.execute(db);
-  const [row] = rows;
+      (select max(coalesce(extract(epoch from replay_lag), 0))::int from pg_stat_replication) as lag`;
   if (!row) return [];
   const { used, max, bytes, oldest, lag } = row;
   const isBad = tookMs > SLOW_DATABASE_MS || used > max * 0.9 || (lag ?? 0) > MAX_LAG_SECONDS;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sql } from 'kysely';
 import { type Clock, systemClock } from '../../core/index.ts';
 import type { Config } from '../../platform/config.ts';
-import type { Db, MigrationState } from '../../platform/db/index.ts';
+import { type Db, firstRow, type MigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
 import { consoleFolder } from '../server/index.ts';
 import { bad, type Finding, good, judged, note } from './finding.ts';
@@ -46,11 +46,8 @@ const DAY_MS = 86_400_000;
 
 /** Only exports are known here. A backup by other means cannot be seen, so this never counts as a failure. */
 export async function checkBackup(db: Db, clock: Clock = systemClock): Promise<Finding> {
-  const { rows } = await sql<{ at: Date }>`
-    select at from audit where subject = 'database' and action = 'database.exported' order by id desc limit 1`.execute(
-    db,
-  );
-  const [last] = rows;
+  const last = await firstRow(db)<{ at: Date }>`
+    select at from audit where subject = 'database' and action = 'database.exported' order by id desc limit 1`;
   const advice = 'run "dragoman export FILE", unless PostgreSQL is backed up in another way';
   if (!last) return note('Backup', `there was no export yet; ${advice}`);
   const days = Math.max(0, Math.floor((clock.now() - last.at.getTime()) / DAY_MS));

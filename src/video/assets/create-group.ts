@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, newId } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import { ASSET_GROUP_FIELDS, ASSET_GROUP_TYPES, ASSET_RECONCILIATION, ASSET_SETTLING_MS } from '../../rules/index.ts';
 import type { VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
@@ -86,12 +86,10 @@ async function sendHidden(services: VideoServices, account: Account, row: AssetG
   }
 }
 
-async function findHidden(db: Db, { user_id, group_id, account_id }: ReturnType<typeof ownedBy>) {
-  const { rows } = await sql<AssetGroupRow>`
+const findHidden = (db: Db, { user_id, group_id, account_id }: ReturnType<typeof ownedBy>) =>
+  firstRow(db)<AssetGroupRow>`
     select * from asset_groups where user_id = ${user_id} and group_id = ${group_id} and account_id = ${account_id}
-      and is_hidden and status <> 'invalid'`.execute(db);
-  return rows[0];
-}
+      and is_hidden and status <> 'invalid'`;
 
 /** Undefined when another request inserts it at the same time. */
 const insertHidden = (db: Db, owner: ReturnType<typeof ownedBy>): Promise<AssetGroupRow | undefined> =>

@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import { type ApiError, fail, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION } from '../../rules/index.ts';
 import { finishRecord, type IdempotentRequest, removeRecord } from '../idempotency/records.ts';
 import { claimKey, replayLost, replayRequest } from '../idempotency/replay.ts';
@@ -58,10 +58,10 @@ const replayCreation = <T extends Table>({ db }: Pick<VideoServices, 'db'>, tabl
   replayRequest(db, request, {
     recover: (id) => recoverCreation(db, table, { user_id: request.userId, id }),
     respond: async (_status, id = '') => {
-      const { rows } = await sql<RowOf[T]>`
-        select * from ${sql.table(table)} where user_id = ${request.userId} and id = ${id}`.execute(db);
-      if (!rows[0]) throw fail(KINDS[table].missing);
-      return rows[0];
+      const row = await firstRow(db)<RowOf[T]>`
+        select * from ${sql.table(table)} where user_id = ${request.userId} and id = ${id}`;
+      if (!row) throw fail(KINDS[table].missing);
+      return row;
     },
   });
 

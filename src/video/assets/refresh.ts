@@ -1,5 +1,5 @@
 /** Refresh of an asset (V 4.9 r5): asks the provider, at most once in two seconds, and saves what it reports. */
-import { sql } from 'kysely';
+import { firstRow } from '../../platform/db/index.ts';
 import { ASSET_SETTLING_MS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { current, type LookUpServices, lookUpAsset, saveReport } from './look-up.ts';
@@ -24,14 +24,12 @@ export async function checkAsset(services: LookUpServices, asset: AssetRow, sinc
 }
 
 /** Undefined when the asset was refreshed within this time, by any replica. */
-async function takeRefresh({ db }: LookUpServices, { user_id, id }: AssetRow, sinceMs: number) {
-  const { rows } = await sql<AssetRow>`
+const takeRefresh = ({ db }: LookUpServices, { user_id, id }: AssetRow, sinceMs: number) =>
+  firstRow(db)<AssetRow>`
     update assets set refreshed_at = now()
     where user_id = ${user_id} and id = ${id}
       and (refreshed_at is null or refreshed_at <= now() - ${sinceMs} * interval '1 millisecond')
-    returning *`.execute(db);
-  return rows[0];
-}
+    returning *`;
 
 async function refreshUnknown(services: LookUpServices, asset: AssetRow): Promise<AssetRow> {
   const found = await lookUpAsset(services, asset);

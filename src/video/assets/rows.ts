@@ -1,6 +1,6 @@
 /** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, deleteBatch, type Row } from '../../platform/db/index.ts';
+import { type Db, deleteBatch, firstRow, type Row } from '../../platform/db/index.ts';
 import * as rules from '../../rules/index.ts';
 
 export type AssetRow = Row<'assets'>;
@@ -36,19 +36,14 @@ export async function findRow<T extends Table>(
   id: string,
 ): Promise<RowOf[T] | undefined> {
   if (!isIdOf(table, id)) return undefined;
-  const { rows } = await sql<RowOf[T]>`
-    select * from ${sql.table(table)} where user_id = ${userId} and id = ${id} and ${isReadable(table)}`.execute(db);
-  return rows[0];
+  return firstRow(db)<RowOf[T]>`
+    select * from ${sql.table(table)} where user_id = ${userId} and id = ${id} and ${isReadable(table)}`;
 }
 
 /** The newest state of a row, hidden or deleted, too. `share` lets others read it but not change it until the transaction ends. */
-export async function lockRow<T extends Table>(tx: Db, table: T, name: RowName, mode: 'update' | 'share' = 'update') {
-  const { rows } = await sql<RowOf[T]>`
-    select * from ${sql.table(table)} where user_id = ${name.user_id} and id = ${name.id} for ${sql.raw(mode)}`.execute(
-    tx,
-  );
-  return rows[0];
-}
+export const lockRow = <T extends Table>(tx: Db, table: T, name: RowName, mode: 'update' | 'share' = 'update') =>
+  firstRow(tx)<RowOf[T]>`
+    select * from ${sql.table(table)} where user_id = ${name.user_id} and id = ${name.id} for ${sql.raw(mode)}`;
 
 type Changes = Readonly<Record<string, string | null | RawBuilder<unknown>>>;
 interface StatusOf {
@@ -61,10 +56,9 @@ export async function moveRow<T extends Table>(db: Db, table: T, name: RowName, 
   const sources: readonly string[] =
     table === 'assets' ? rules.assetSourcesOf(to) : rules.assetGroupSourcesOf(to as rules.AssetGroupStatus);
   const columns = Object.entries(more).map(([column, value]) => sql`, ${sql.ref(column)} = ${value}`);
-  const { rows } = await sql<RowOf[T]>`
+  return firstRow(db)<RowOf[T]>`
     update ${sql.table(table)} set status = ${to}, updated_at = now() ${sql.join(columns, sql``)}
-    where user_id = ${name.user_id} and id = ${name.id} and status = any(${sources}) returning *`.execute(db);
-  return rows[0];
+    where user_id = ${name.user_id} and id = ${name.id} and status = any(${sources}) returning *`;
 }
 
 export const afterMs = (ms: number): RawBuilder<Date> => sql<Date>`now() + ${ms} * interval '1 millisecond'`;

@@ -2,11 +2,10 @@
  * The service group and the upstream account of an asset operation. A user's assets of one service group all live in one account, because
  * only assets of one account can be combined; so the account is chosen once and never changes (V 1).
  */
-import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, type Catalog, hasAssetLibrary } from '../../catalog/index.ts';
 import { type ApiError, fail } from '../../core/index.ts';
-import type { Row } from '../../platform/db/index.ts';
+import { firstRow, type Row } from '../../platform/db/index.ts';
 import { type AssetRules, VARIANT_SHEETS } from '../../rules/index.ts';
 import { reachableGroups, type VideoGroup } from '../service-groups.ts';
 import type { VideoServices } from '../services.ts';
@@ -48,11 +47,9 @@ export async function boundAccount(services: VideoServices, userId: string, grou
   const usable = catalog()
     .accounts(groupId)
     .filter((account) => account.features.has('video') && hasAssetLibrary(account));
-  const find = async () => {
-    const { rows } = await sql<Row<'asset_accounts'>>`
-      select * from asset_accounts where user_id = ${userId} and group_id = ${groupId}`.execute(db);
-    return rows[0];
-  };
+  const find = () =>
+    firstRow(db)<Row<'asset_accounts'>>`
+      select * from asset_accounts where user_id = ${userId} and group_id = ${groupId}`;
   let bound = await find();
   if (!bound) {
     const lease = pool.lease(usable);

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Catalog, Group } from '../../catalog/index.ts';
 import { failAt, matchesGlob } from '../../core/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { reachableGroups } from '../service-groups.ts';
 
 export type CharacterRow = Omit<Row<'characters'>, 'preview'> & { readonly has_preview: boolean };
@@ -115,8 +115,7 @@ export interface Preview {
 /** The picture of a published character; it needs no key. */
 export async function findPreview(db: Db, publicId: string): Promise<Preview | undefined> {
   if (!isCharacterId(publicId)) return undefined;
-  const { rows } = await sql<Pick<Row<'characters'>, 'preview' | 'preview_type'>>`
-    select preview, preview_type from characters where public_id = ${publicId} and published`.execute(db);
-  const [row] = rows;
+  const row = await firstRow(db)<Pick<Row<'characters'>, 'preview' | 'preview_type'>>`
+    select preview, preview_type from characters where public_id = ${publicId} and published`;
   return row?.preview && row.preview_type !== null ? { bytes: row.preview, type: row.preview_type } : undefined;
 }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { errorFields, newId, unixSeconds } from '../../core/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { ASSET_GROUP_TYPES, SESSION_CHECKS, SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 import { accountOf } from '../assets/service-group.ts';
 import type { VideoServices } from '../services.ts';
@@ -49,9 +49,8 @@ export class SessionChecker {
     const hash = hashReturnSecret(secret);
     const noted = await noteReturn(db, hash);
     if (noted) await this.#checkSafely(noted);
-    const { rows } = await sql<SessionRow>`
-      select ${COLUMNS} from authorization_sessions where return_token_hash = ${hash}`.execute(db);
-    const [session] = rows;
+    const session = await firstRow(db)<SessionRow>`
+      select ${COLUMNS} from authorization_sessions where return_token_hash = ${hash}`;
     return session && { status: sessionStatusOf(session), redirectUrl: session.redirect_url ?? undefined };
   }
 
@@ -108,15 +107,14 @@ async function takeDue(db: Db): Promise<readonly SessionRow[]> {
 /** Marks the return. Undefined when the provider need not be asked: the session has ended, or was checked a moment ago. */
 async function noteReturn(db: Db, hash: Buffer): Promise<SessionRow | undefined> {
   const { returnSeconds, verifyingSeconds } = SESSION_CHECKS;
-  const { rows } = await sql<SessionRow>`
+  return firstRow(db)<SessionRow>`
     update authorization_sessions set status = 'verifying', checked_at = now(),
       updated_at = case when status = 'pending' then now() else updated_at end,
       check_attempts = case when status = 'pending' then 0 else check_attempts end,
       next_check_at = least(now() + ${verifyingSeconds[0]} * interval '1 second', expires_at)
     where return_token_hash = ${hash} and ${IS_OPEN}
       and (status = 'pending' or checked_at is null or checked_at <= now() - ${returnSeconds} * interval '1 second')
-    returning ${COLUMNS}`.execute(db);
-  return rows[0];
+    returning ${COLUMNS}`;
 }
 
 async function changeOpen(db: Db, { user_id, id }: SessionRow, changes: RawBuilder<unknown>): Promise<void> {
@@ -130,10 +128,9 @@ const CHECKED_SOON = sql`next_check_at = least(now() + interval '2 seconds', exp
 /** False when the session has ended meanwhile. */
 const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Promise<boolean> =>
   db.transaction().execute(async (tx) => {
-    const { rows } = await sql<SessionRow>`
+    const session = await firstRow(tx)<SessionRow>`
       select ${COLUMNS} from authorization_sessions
-      where user_id = ${user_id} and id = ${id} and ${IS_OPEN} for update`.execute(tx);
-    const [session] = rows;
+      where user_id = ${user_id} and id = ${id} and ${IS_OPEN} for update`;
     if (!session) return false;
     const groupId = (await findGroupOf(tx, session, upstreamId)) ?? (await insertGroup(tx, session, upstreamId));
     await changeOpen(tx, session, sql`status = 'completed', asset_group_id = ${groupId}, ${ENDED}`);
@@ -193,13 +190,11 @@ export const linkLocation = (id: string) => `authorization_sessions.link:${id}` 
 export const isSessionId = (id: string): boolean => /^authsess_[A-Za-z0-9]{1,64}$/.test(id);
 
 /** Undefined alike for missing and foreign sessions: one query, so that a response cannot differ. */
-export async function findSession(db: Db, { user_id, id }: SessionName): Promise<SessionRow | undefined> {
-  const { rows } = await sql<SessionRow>`
+export const findSession = (db: Db, { user_id, id }: SessionName): Promise<SessionRow | undefined> =>
+  firstRow(db)<SessionRow>`
     select ${COLUMNS} from authorization_sessions
     where user_id = ${user_id} and id = ${id}
-      and (status <> 'pending' or upstream_token_sealed is not null)`.execute(db);
-  return rows[0];
-}
+      and (status <> 'pending' or upstream_token_sealed is not null)`;
 
 /** A session is expired from `expires_at` on, also before a job writes that down. */
 export const sessionStatusOf = ({ status, is_overdue }: SessionRow): SessionStatus =>

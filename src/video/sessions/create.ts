@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { type Insertable, sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import { type ApiError, fail, newId } from '../../core/index.ts';
-import type { Rows } from '../../platform/db/index.ts';
+import { firstRow, type Rows } from '../../platform/db/index.ts';
 import { SESSION_CHECKS, SESSION_FIELDS, SESSION_LEASE_MS, SESSION_SECONDS } from '../../rules/index.ts';
 import { parseAssetBody, readFields, readModel } from '../assets/fields.ts';
 import { boundAccount, groupWith, misconfigured, unavailable } from '../assets/service-group.ts';
@@ -92,13 +92,12 @@ const insertSession = (services: VideoServices, idempotent: IdempotentRequest | 
 async function confirm({ db, sealer }: VideoServices, creation: Creation, { token, link }: StartedValidation) {
   const { user_id, id, idempotent } = creation;
   return db.transaction().execute(async (tx) => {
-    const { rows } = await sql<sessions.SessionRow>`
+    const session = await firstRow(tx)<sessions.SessionRow>`
       update authorization_sessions set upstream_token_sealed = ${sealer.seal(token, sessions.tokenLocation(id))},
         link_sealed = ${sealer.seal(link, sessions.linkLocation(id))},
         next_check_at = now() + ${SESSION_CHECKS.pendingSeconds} * interval '1 second'
       where user_id = ${user_id} and id = ${id} and status = 'pending' and upstream_token_sealed is null
-      returning ${sessions.COLUMNS}`.execute(tx);
-    const [session] = rows;
+      returning ${sessions.COLUMNS}`;
     // The request took longer than its lease, and a worker has removed the session.
     if (!session) throw unavailable(503);
     if (idempotent) await finishRecord(tx, session, 201);

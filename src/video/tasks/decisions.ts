@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
 import { release } from '../../ledger/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
+import { firstRow, type Tx } from '../../platform/db/index.ts';
 import type { VideoServices } from '../services.ts';
 import { taskError } from '../upstream/errors.ts';
 import { endReview } from './apply.ts';
@@ -77,11 +77,9 @@ export async function dismissSubmission(services: DismissServices, tx: Tx, taskI
 }
 
 /** By its id alone: few submissions are unknown, and they have an index. */
-async function findOpen(db: DecisionServices['db'], taskId: string): Promise<TaskRow | undefined> {
-  const { rows } = await sql<TaskRow>`
-    select * from video_tasks where submission = 'unknown' and finished_at is null and id = ${taskId}`.execute(db);
-  return rows[0];
-}
+const findOpen = (db: DecisionServices['db'], taskId: string): Promise<TaskRow | undefined> =>
+  firstRow(db)<TaskRow>`
+    select * from video_tasks where submission = 'unknown' and finished_at is null and id = ${taskId}`;
 
 /** What was open may be certain now. One that is locked is being decided itself, and must not be waited for. */
 const checkOthers = (tx: Tx, accountIds: readonly string[]) =>

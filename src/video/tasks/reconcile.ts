@@ -6,6 +6,7 @@
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { overloaded } from '../../core/index.ts';
+import { firstRow } from '../../platform/db/index.ts';
 import { SUBMISSION_TIMEOUT_SECONDS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { reportedIdIn, traitsOf } from '../upstream/adapters.ts';
@@ -110,12 +111,11 @@ async function saveCandidates({ db, log }: ReconcileServices, task: TaskRow, ope
 async function failIfOverdue(services: ReconcileServices, task: TaskRow): Promise<void> {
   const { db, log } = services;
   const failed = await db.transaction().execute(async (tx) => {
-    const { rows } = await sql<TaskRow>`
+    const overdue = await firstRow(tx)<TaskRow>`
       select * from video_tasks
       where user_id = ${task.user_id} and id = ${task.id} and submission = 'unknown' and finished_at is null and candidates is null
         and created_at < now() - ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'
-      for update`.execute(tx);
-    const [overdue] = rows;
+      for update`;
     return overdue && changeStatus(services, tx, overdue, { to: 'failed', error: taskError('submission_failed') });
   });
   if (failed) log.error('task.submission_failed', { task: task.id, account: task.account_id });
