@@ -1,7 +1,7 @@
 /** The usage record of one call, the validation of its counts, and its text form in the journal. */
 import { randomBytes } from 'node:crypto';
 import { base62, type Nanos, type Usage } from '../core/index.ts';
-import { type Words, words } from '../rules/index.ts';
+import { each, type Words, words } from '../rules/index.ts';
 
 /** The usage of a call and the number of images it generated, by "size/quality". */
 export interface MeteredUsage extends Usage {
@@ -55,14 +55,7 @@ type NotCount = {
 }[keyof MeteredUsage];
 
 /** Every other member is a count. */
-const NOT_COUNTS = {
-  tier: true,
-  models: true,
-  replyModel: true,
-  estimated: true,
-  invalid: true,
-  images: true,
-} as const satisfies Record<NotCount, true>;
+const NOT_COUNTS = each(true, 'tier models replyModel estimated invalid images') satisfies Record<NotCount, true>;
 
 /** On the path of every call: `for in` over the members that are present creates no arrays. */
 function findInvalid({ usage, images, nanos, at }: UsageFields): string | undefined {

@@ -1,7 +1,7 @@
 /** What a model accepts: defaults by style, families by name, overrides of the catalog. When in doubt a flag is off: a wrong "on" would make requests fail. */
 import type { Style } from './groups.ts';
 import { ANY_IMAGES, CONTRACT_IMAGES, type ImageCapabilities } from './images.ts';
-import { words } from './notation.ts';
+import { each, words } from './notation.ts';
 import type { ServerTool } from './tool-forms.ts';
 
 export interface Capabilities extends ImageCapabilities {
@@ -130,27 +130,14 @@ export const isKnownEffort = (word: string): word is Effort => (EFFORTS as reado
 
 /** What most sides have; each below states what differs. */
 const MOST_SIDES = {
-  thinking: 'none',
-  sampling: 'none',
-  thinkingConfig: 'none',
+  ...each('none', 'thinking sampling thinkingConfig'),
+  ...each(
+    true,
+    'stop urlMedia thinkingOff display jsonSchemaTools functionsWithSearch functionsWithSchema resultMedia',
+  ),
+  ...each(false, 'encryptedReasoning prefill midSystem customTools explicitCache imageOutput thinksByDefault phase'),
   thinkingBudget: [0, 0],
-  encryptedReasoning: false,
-  prefill: false,
-  midSystem: false,
-  stop: true,
-  customTools: false,
-  explicitCache: false,
-  urlMedia: true,
   imageTokens: 5_000,
-  imageOutput: false,
-  thinkingOff: true,
-  thinksByDefault: false,
-  display: true,
-  phase: false,
-  jsonSchemaTools: true,
-  functionsWithSearch: true,
-  functionsWithSchema: true,
-  resultMedia: true,
   imagesEndpoint: false,
   hostedTools: 'any',
   ...OPENAI_CHAT,

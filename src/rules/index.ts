@@ -37,7 +37,7 @@ export * from './members/index.ts';
 export * from './metrics.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
-export { byName, linesOf, type NamesIn, pairsIn, rowsIn, type Words, withCode, words } from './notation.ts';
+export { byName, each, linesOf, type NamesIn, pairsIn, rowsIn, type Words, withCode, words } from './notation.ts';
 export * from './objects.ts';
 export * from './operation-errors.ts';
 export * from './provider-errors.ts';

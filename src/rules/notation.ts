@@ -8,6 +8,10 @@ export const words = <const S extends string>(...lines: readonly S[]): readonly 
 export const pairsIn = (...lines: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(words(...lines).map((pair) => pair.split(':')));
 
+/** One value for all names, with spaces between. */
+export const each = <const V, const S extends string>(value: V, ...names: readonly S[]) =>
+  Object.fromEntries(words(...names).map((name) => [name, value])) as Readonly<Record<Words<S>, V>>;
+
 /** The value for each name, by the names of every value with spaces between. */
 export const byName = <V extends string>(names: { readonly [K in V]?: string }): ReadonlyMap<string, V> => {
   const rows = Object.entries(names) as [V, string][];

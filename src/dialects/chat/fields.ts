@@ -1,4 +1,5 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { each } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -21,28 +22,20 @@ export const support = {
   // The wire has `n` and `logprobs`, which a converted reply cannot hold, and takes documents, which its replies do not cite. Audio needs a
   // voice and a format, which no other dialect has; `metadata` is for stored completions only, and converted requests never store.
   ...WITHOUT_FIELDS,
-  temperature: 'kept',
-  topP: 'kept',
-  seed: 'kept',
-  presencePenalty: 'kept',
-  frequencyPenalty: 'kept',
-  logitBias: 'kept',
+  ...each(
+    'kept',
+    'temperature topP seed presencePenalty frequencyPenalty logitBias verbosity structuredOutput imageDetail strictTools',
+    'parallelTools allowedTools cacheKey',
+  ),
+  serviceTier: 'changed',
   // Up to four. The gateway emulates the others, and all of them for models without the field.
   stop: 'kept',
-  verbosity: 'kept',
   // Budgets become efforts, efforts the nearest one that the model supports.
   reasoning: 'changed',
-  structuredOutput: 'kept',
-  imageDetail: 'kept',
-  strictTools: 'kept',
   // Web search is kept. Others are dropped and not rejected, because agents list them in every request.
   hostedTools: 'changed',
-  parallelTools: 'kept',
-  allowedTools: 'kept',
-  cacheKey: 'kept',
   // The last four, with other lifetimes, if the model supports breakpoints.
   cacheBreakpoints: 'changed',
-  serviceTier: 'changed',
   // Sent as a hash, so that the provider does not learn the caller's user ids.
   userId: 'changed',
 } as const satisfies SupportTable;

@@ -1,5 +1,5 @@
 /** JSON Schemas for constrained decoding: closed objects and enforceable keywords. The others move into the description. */
-import { words } from '../../rules/index.ts';
+import { each, words } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { isObject, maybeList, maybeObject, tableOf } from '../wire/read.ts';
 
@@ -56,18 +56,9 @@ const innerSchema: KeywordFilter = (value) => (isObject(value) ? constrainSchema
 
 /** Returns undefined for a value that the provider cannot enforce. */
 const KEYWORDS = tableOf<KeywordFilter>({
-  type: unchanged,
-  enum: unchanged,
-  const: unchanged,
-  title: unchanged,
-  description: unchanged,
-  required: unchanged,
-  properties: schemaMap,
-  $defs: schemaMap,
-  definitions: schemaMap,
-  anyOf: schemaList,
-  oneOf: schemaList,
-  allOf: schemaList,
+  ...each(unchanged, 'type enum const title description required'),
+  ...each(schemaMap, 'properties $defs definitions'),
+  ...each(schemaList, 'anyOf oneOf allOf'),
   items: (value) => (isObject(value) ? constrainSchema(value) : undefined),
   $ref: (value) => (typeof value === 'string' && value.startsWith('#') ? value : undefined),
   format: (value) => (FORMATS.has(String(value)) ? value : undefined),

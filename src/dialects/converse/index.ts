@@ -1,4 +1,5 @@
 /** Converse, Bedrock's format for all its models; no client speaks it. `src/providers/upstream/clouds/` gives its frames and errors the form of the Messages API. */
+import { each } from '../../rules/index.ts';
 import type { SupportTable } from '../hub/fields.ts';
 import { support as messagesSupport } from '../messages/index.ts';
 
@@ -10,12 +11,9 @@ export { readUsage } from './usage.ts';
 /** That of the Messages API, apart from these. The encoder reports what a single model lacks. */
 export const support: SupportTable = {
   ...messagesSupport,
-  maxToolCalls: 'dropped',
-  compaction: 'dropped',
+  ...each('dropped', 'maxToolCalls compaction parallelTools userId'),
   /** The API generates at least one token. */
   prewarm: 'rejected',
-  parallelTools: 'dropped',
-  userId: 'dropped',
   /** Into the invocation logs. */
   metadata: 'changed',
 };

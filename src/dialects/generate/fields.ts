@@ -1,5 +1,5 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
-import { words } from '../../rules/index.ts';
+import { each, words } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 /** Members of `generationConfig` with the name of the hub. */
@@ -16,9 +16,7 @@ export const fieldNames: FieldNames = {
   n: 'generationConfig.candidateCount',
   logprobs: 'generationConfig.responseLogprobs',
   stop: 'generationConfig.stopSequences',
-  audioOutput: 'generationConfig.responseModalities',
-  imageOutput: 'generationConfig.responseModalities',
-  imageOnlyOutput: 'generationConfig.responseModalities',
+  ...each('generationConfig.responseModalities', 'audioOutput imageOutput imageOnlyOutput'),
   imageSettings: 'generationConfig.imageConfig',
   reasoning: 'generationConfig.thinkingConfig',
   reasoningStyle: 'generationConfig.thinkingConfig.includeThoughts',
@@ -42,21 +40,14 @@ export const support: SupportTable = {
   // Documents are read but not cited. Some models accept a resolution for each image; all others reject it. Prefixes are cached without
   // breakpoints.
   ...WITHOUT_FIELDS,
-  temperature: 'kept',
-  topP: 'kept',
-  topK: 'kept',
-  seed: 'kept',
-  presencePenalty: 'kept',
-  frequencyPenalty: 'kept',
+  ...each('kept', 'temperature topP topK seed presencePenalty frequencyPenalty serviceTier'),
+  ...each('changed', 'structuredOutput allowedTools'),
   // The first five are sent upstream; the gateway emulates the others.
   stop: 'changed',
   // For models that generate images; others drop it, or reject it if the client wants nothing else.
-  imageOutput: 'kept',
-  imageOnlyOutput: 'kept',
-  imageSettings: 'kept',
+  ...each('kept', 'imageOutput imageOnlyOutput imageSettings'),
   // A level or a budget, depending on the model.
   reasoning: 'changed',
-  structuredOutput: 'changed',
   // One mode for all functions.
   strictTools: 'changed',
   // Unsupported ones are dropped, not rejected, because agents always list them.
@@ -65,8 +56,6 @@ export const support: SupportTable = {
   imageTool: 'changed',
   // As inline data; a call without its result is dropped.
   imageHistory: 'changed',
-  allowedTools: 'changed',
   // Not sent. The key keeps the conversation on one account, and with it on one cache.
   cacheKey: 'changed',
-  serviceTier: 'kept',
 };

@@ -1,6 +1,6 @@
 /** The closed list of optional request fields. Each upstream dialect has a support row for each, so that none is dropped undeclared. */
 import { fail } from '../../core/index.ts';
-import { type Words, words } from '../../rules/index.ts';
+import { each, type Words, words } from '../../rules/index.ts';
 import type { HubItem, HubPart, HubRequest } from './types.ts';
 
 /** Whether a request uses the field. The order is that of `x-gateway-dropped`. */
@@ -65,12 +65,8 @@ export const COMMON_NAMES = {
     'tools toolChoice temperature topP topK seed presencePenalty frequencyPenalty logitBias n logprobs stop verbosity',
     'citations maxToolCalls serviceTier metadata',
   ),
-  searchTool: 'tools',
-  hostedTools: 'tools',
-  imageTool: 'tools',
-  audioOutput: 'modalities',
-  imageOutput: 'modalities',
-  imageOnlyOutput: 'modalities',
+  ...each('tools', 'searchTool hostedTools imageTool'),
+  ...each('modalities', 'audioOutput imageOutput imageOnlyOutput'),
   imageSettings: 'image_config',
   reasoningStyle: 'reasoning.summary',
   imageDetail: 'detail',
@@ -92,37 +88,27 @@ export type SupportTable = Readonly<Record<HubField, Support>>;
 
 /** A wire without a field: the reply is still valid without it, unless it would not be what the client requested or pays for. */
 export const WITHOUT_FIELDS = {
-  topK: 'dropped',
-  seed: 'dropped',
-  presencePenalty: 'dropped',
-  frequencyPenalty: 'dropped',
+  ...each(
+    'dropped',
+    'topK seed presencePenalty frequencyPenalty verbosity imageSettings reasoningStyle citations imageDetail maxToolCalls',
+    'compaction parallelTools cacheBreakpoints userId metadata',
+  ),
   // The reply could contain tokens that the client banned.
   logitBias: 'rejected',
   // The hub carries one candidate and no token probabilities; further ones would be billed and discarded.
   n: 'rejected',
   logprobs: 'rejected',
-  verbosity: 'dropped',
   // The reply would be charged, but the hub cannot carry its recording.
   audioOutput: 'rejected',
   // A client that accepts text gets it; one that asks for images only would get nothing it can use.
   imageOutput: 'dropped',
   imageOnlyOutput: 'rejected',
-  imageSettings: 'dropped',
-  reasoningStyle: 'dropped',
-  citations: 'dropped',
-  imageDetail: 'dropped',
   // Like hosted tools without a counterpart; a request that forces it is rejected.
   imageTool: 'dropped',
   // Assistant turns are text; a note marks the place.
   imageHistory: 'dropped',
-  maxToolCalls: 'dropped',
-  compaction: 'dropped',
   // No request can fill a cache without generating output.
   prewarm: 'rejected',
-  parallelTools: 'dropped',
-  cacheBreakpoints: 'dropped',
-  userId: 'dropped',
-  metadata: 'dropped',
 } as const satisfies Partial<SupportTable>;
 
 export const isPresent = (field: HubField, request: HubRequest): boolean => IS_PRESENT[field](request);

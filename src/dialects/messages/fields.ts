@@ -1,4 +1,5 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { each } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -20,17 +21,16 @@ export const fieldNames: FieldNames = {
 export const support = {
   /** Images have one resolution, chosen by their size. */
   ...WITHOUT_FIELDS,
+  ...each('kept', 'topP topK citations prewarm parallelTools'),
+  ...each('changed', 'allowedTools serviceTier'),
   /** Clamped to 1. Models with fixed sampling get no sampling fields. */
   temperature: 'changed',
-  topP: 'kept',
-  topK: 'kept',
   /** The gateway emulates blank sequences, which the provider rejects. */
   stop: 'kept',
   /** An effort, a budget or a mode, depending on the model. */
   reasoning: 'changed',
   /** A schema without the keywords that constrained decoding lacks; plain JSON becomes an instruction. */
   structuredOutput: 'changed',
-  citations: 'kept',
   /** Up to the provider's limit; further tools are sent without `strict`. */
   strictTools: 'changed',
   /** Unsupported ones are dropped, not rejected, because agents always list them. */
@@ -39,14 +39,10 @@ export const support = {
   compaction: 'changed',
   /** Limits web search, the only hosted tool with a limit. */
   maxToolCalls: 'changed',
-  prewarm: 'kept',
-  parallelTools: 'kept',
-  allowedTools: 'changed',
   /** Not sent. The key still selects the account, and with it the cache. */
   cacheKey: 'changed',
   /** The last four. */
   cacheBreakpoints: 'changed',
-  serviceTier: 'changed',
   /** Hashed: the provider needs to distinguish users, not to identify them. */
   userId: 'changed',
 } as const satisfies SupportTable;

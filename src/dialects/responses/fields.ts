@@ -1,4 +1,5 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
+import { each } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -18,34 +19,27 @@ export const fieldNames: FieldNames = {
 export const support: SupportTable = {
   // Documents are read but not cited.
   ...WITHOUT_FIELDS,
+  ...each(
+    'kept',
+    'verbosity reasoningStyle structuredOutput imageDetail strictTools imageTool maxToolCalls prewarm parallelTools',
+    'allowedTools metadata',
+  ),
   // Reasoning models return 400 for sampling fields; the encoder drops and reports them there.
-  temperature: 'kept',
-  topP: 'kept',
+  ...each('kept', 'temperature topP'),
   // The API lacks this field, so the gateway cuts the text itself.
   stop: 'changed',
-  verbosity: 'kept',
   // Images come from a hosted tool, not from a modality: the tool is added, and forced if the client wants nothing else.
-  imageOutput: 'changed',
-  imageOnlyOutput: 'changed',
+  ...each('changed', 'imageOutput imageOnlyOutput'),
   // Aspect ratio and tier become a size in pixels.
   imageSettings: 'changed',
   // Becomes the nearest effort that the model supports.
   reasoning: 'changed',
-  reasoningStyle: 'kept',
-  structuredOutput: 'kept',
-  imageDetail: 'kept',
-  strictTools: 'kept',
   // Tools without a counterpart are dropped rather than rejected, because agents always list them.
   hostedTools: 'changed',
-  imageTool: 'kept',
   // Only the provider's own image calls can be sent back.
   imageHistory: 'changed',
-  maxToolCalls: 'kept',
   // The summary is an encrypted item that the client sends back.
   compaction: 'kept',
-  prewarm: 'kept',
-  parallelTools: 'kept',
-  allowedTools: 'kept',
   // Keys above the length limit of the API are hashed.
   cacheKey: 'kept',
   // Other lifetimes, at most four breakpoints, and only for models with explicit caching.
@@ -53,5 +47,4 @@ export const support: SupportTable = {
   serviceTier: 'changed',
   // Hashed, because user ids of clients must not reach the provider.
   userId: 'changed',
-  metadata: 'kept',
 };
