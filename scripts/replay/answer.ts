@@ -1,5 +1,4 @@
 /** The third way: a real response, read by a client of another dialect through its official SDK. */
-
 import { endOfPause } from './canned.ts';
 import { askAs, type ConvertedClient } from './clients.ts';
 import { compareFacts } from './compare.ts';

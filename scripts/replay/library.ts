@@ -1,5 +1,4 @@
 /** The recordings below a folder, one file at a time because they may follow each other; what is skipped, by reason. */
-
 import { globSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';

@@ -1,5 +1,4 @@
 /** Weeks of traffic for the charts: calls with a daily rhythm, their roll-ups, and the usage and entries that belong to them. */
-
 import { RequestRollUp } from '../../src/observe/request-log/index.ts';
 import { connect } from '../../src/platform/db/index.ts';
 import type { AppContext } from '../../src/program/server/index.ts';

@@ -1,5 +1,4 @@
 /** The path of a call: its request is read once, all ways to serve it are planned once, and then tried in order. */
-
 import { wayError } from './client-error.ts';
 import type { ConvertedServices } from './converted/context.ts';
 import { convertCall } from './converted/convert-call.ts';

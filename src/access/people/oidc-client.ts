@@ -1,5 +1,4 @@
 /** OpenID Connect: the authorization code flow with state, nonce and PKCE. The library is loaded at the first sign-in only. */
-
 import type { Configuration } from 'openid-client';
 import type { Clock, Sealer } from '../../core/index.ts';
 import { wholeResponse } from '../../platform/http/index.ts';

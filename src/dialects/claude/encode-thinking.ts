@@ -1,5 +1,4 @@
 /** Encoder of reasoning settings in the form the model supports: adaptive with an effort, or a token budget. */
-
 import type { Capabilities, Effort } from '../../rules/index.ts';
 import type { UpstreamTarget } from '../codec.ts';
 import type { HubReasoning, HubRequest, JsonObject } from '../hub/types.ts';

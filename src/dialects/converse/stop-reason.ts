@@ -1,5 +1,4 @@
 /** Stop reasons of Converse. A guardrail that intervened, and a filter of the model, end a reply like a content filter. */
-
 import { byName } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
 import { alignWithCalls } from '../messages/index.ts';

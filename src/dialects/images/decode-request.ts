@@ -1,5 +1,4 @@
 /** Decoder of an image request whose fields are valid: one user message, and the image as the only modality (rules/images.ts). */
-
 import * as rules from '../../rules/index.ts';
 import type { ClientRequestHead } from '../codec.ts';
 import type { HubImageSettings, HubRequest, JsonObject } from '../hub/types.ts';

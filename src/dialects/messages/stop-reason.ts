@@ -1,5 +1,4 @@
 /** Stop reasons in both directions. `tool_use` is set exactly when there are calls, because agent loops hang otherwise. */
-
 import type { HubStop } from '../hub/types.ts';
 import { tableOf } from '../wire/read.ts';
 

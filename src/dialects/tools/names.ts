@@ -1,5 +1,4 @@
 /** Tool names of one request: a bijection between the client's (namespace, name) and names valid upstream. Replies are mapped by table, never by parsing. */
-
 import { hash } from 'node:crypto';
 import type { UpstreamDialect } from '../../rules/index.ts';
 import { toolKey } from '../hub/effective-request.ts';

@@ -1,5 +1,4 @@
 /** The schema of a reply for providers that have no field for its name and description; the model still reads them. */
-
 import type { HubFormat, JsonObject } from '../hub/types.ts';
 import { isObject, maybeList, maybeObject } from '../wire/read.ts';
 

@@ -1,5 +1,4 @@
 /** Reads background responses at their providers until they end. Replicas share the work by locked rows. */
-
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';

@@ -1,5 +1,4 @@
 /** The converted path: request and reply pass through the hub. What is dropped is named; what cannot be converted is rejected first. */
-
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { parseJson } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';

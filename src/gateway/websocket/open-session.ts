@@ -1,5 +1,4 @@
 /** Opening of a responses WebSocket session: chooses how its turns run, and runs each as a call of its own. */
-
 import { ApiError, type Clock, errorFields, type MaybePromise, newRequestId } from '../../core/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import { type BodyReservation, Call, type WebSocketConnection } from '../../platform/web/index.ts';

@@ -1,5 +1,4 @@
 /** Turns of a WebSocket over one WebSocket of the provider (G 4.7). Only the model's alias and the credential change; what it cannot take uses HTTP. */
-
 import type { Account, Model } from '../../catalog/index.ts';
 import { type MaybePromise, splice } from '../../core/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';

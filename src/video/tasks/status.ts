@@ -2,7 +2,6 @@
  * Changes of a task's status: status, version, error, hold and announcement in one transaction. A change is compared with the version that its
  * caller read, so that of two concurrent changes exactly one happens.
  */
-
 import { sql } from 'kysely';
 import { newId } from '../../core/index.ts';
 import { crashPoint, release } from '../../ledger/index.ts';

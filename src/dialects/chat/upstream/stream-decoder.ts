@@ -1,5 +1,4 @@
 /** Stream decoder of a chat upstream. Items stay open until the end is certain: usage and late deltas may follow the finish reason. */
-
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import * as hub from '../../hub/types.ts';

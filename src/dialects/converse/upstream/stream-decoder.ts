@@ -1,5 +1,4 @@
 /** Stream decoder for Converse. Exceptions arrive as errors of the Messages API, usage last. Malformed input ends with one error event. */
-
 import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';

@@ -1,5 +1,4 @@
 /** Stream decoder; a unary reply is a stream of one chunk. An item stays open until the next one, as its signature may follow. Never reports an unreported end. */
-
 import { words } from '../../../rules/index.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { foldReply } from '../../errors/fault.ts';

@@ -1,5 +1,4 @@
 /** Decoder of a client's tools and tool choice. */
-
 import { byName } from '../../../rules/index.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
 import { checkCallers } from '../../tools/allowed.ts';

@@ -1,5 +1,4 @@
 /** Stream decoder: one row per wire event here, one per block kind in `blocks.ts`. Malformed input ends the stream with one error event. */
-
 import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
