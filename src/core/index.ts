@@ -1,5 +1,6 @@
 export * from './address.ts';
 export * from './clock.ts';
+export * from './days.ts';
 export { within } from './deadline.ts';
 export * from './elided-json.ts';
 export * from './errors.ts';

@@ -1,6 +1,6 @@
 /** The settings: environment variables with their defaults and descriptions. Only this module reads the environment. */
 import { z } from 'zod';
-import { isProxyUrl, PROXY_EXPECTED, parseMasterKeys, parseNanos } from '../core/index.ts';
+import { DAY_MS, isProxyUrl, PROXY_EXPECTED, parseMasterKeys, parseNanos } from '../core/index.ts';
 import * as rules from '../rules/index.ts';
 import type { SettingReport } from '../schemas/index.ts';
 
@@ -44,7 +44,6 @@ const urlOf = (scheme: string, example: string) =>
     .regex(new RegExp(`^${scheme}s?://`), `must start with ${scheme}:// or ${scheme}s://`)
     .refine((text) => URL.canParse(text), `must be a URL such as ${example}`)
     .optional();
-const DAY_MS = 86_400_000;
 const millisecondsOr = (fallback: number) => integerOr(fallback, 0, DAY_MS);
 const bodyBytes = integer(1024).optional();
 

@@ -1,6 +1,6 @@
 /** Usage, revenue, cost and margin by any combination of dimensions, and the charts of calls. Reads roll-ups only. */
 import { z } from 'zod';
-import { failAt } from '../../core/index.ts';
+import { failAt, HOUR_MS } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import { readAccountStats, readRequestStats } from '../../observe/request-log/index.ts';
 import { snapshot, streamRows } from '../../platform/db/index.ts';
@@ -114,7 +114,6 @@ export const USAGE_OPERATIONS = {
 };
 
 /** Series for charts and the state of accounts, from the hourly roll-ups of the request log. */
-const HOUR_MS = 3_600_000;
 const RANGES = { '24h': 24, '7d': 168, '30d': 720 } as const;
 const RANGE_NAMES = Object.keys(RANGES) as (keyof typeof RANGES)[];
 /** A chart has no room for more points. */

@@ -1,6 +1,6 @@
 /** The effect of a configuration file on the names that callers use. A line that moves can change the price of names that the file does not name. */
 import { sql } from 'kysely';
-import { entryOf, isGlob } from '../../core/index.ts';
+import { entryOf, isGlob, utcDay } from '../../core/index.ts';
 import { readBreakdown } from '../../ledger/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { NameEffect, ResolvedPrice, SetupFile } from '../../schemas/index.ts';
@@ -60,8 +60,6 @@ async function readNames(db: Db, catalogs: readonly ModelLines[], now: number): 
   for (const { group = '', model = '' } of used) names.get(group)?.add(model);
   return names;
 }
-
-const utcDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** True for an effect that the reader of the file cannot see in it. */
 export const isUnnamedRepricing = ({ named, before, after }: NameEffect): boolean =>

@@ -4,7 +4,7 @@
  * holds what its turn adds and names the one before; a deleted one stays as the context of later ones.
  */
 import { sql } from 'kysely';
-import { errorFields, fail, failAt } from '../../core/index.ts';
+import { DAY_MS, errorFields, fail, failAt } from '../../core/index.ts';
 import { firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 import { noteContainers } from './containers.ts';
@@ -25,7 +25,6 @@ export interface StoreOptions extends StoreServices {
   readonly days: number;
 }
 
-const DAY_MS = 86_400_000;
 const FLUSH_MS = 100;
 /** Of one statement. Sealing the bytes takes 20 ms. */
 const MAX_BATCH = 200;

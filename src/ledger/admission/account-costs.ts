@@ -1,6 +1,6 @@
 /** Provider costs of accounts with a cost limit, by day and month: the daily sums, read every few seconds, and what this process has recorded since. */
 import { sql } from 'kysely';
-import type { Clock, Nanos } from '../../core/index.ts';
+import { type Clock, type Nanos, utcDay } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { ProviderCosts } from '../pricing/provider-cost.ts';
 import type { UsageRecord } from '../usage-record.ts';
@@ -101,7 +101,7 @@ type CostRow = Readonly<{ id: string } & Record<'day' | 'month', Nanos>>;
 
 /** Days that have been summed over all users, and the daily sums of the others: today, and yesterday for a while. */
 async function readAccountCosts(db: Db, ids: readonly string[], at: number): Promise<ReadonlyMap<string, CostRow>> {
-  const today = sql`${new Date(at).toISOString().slice(0, 10)}::date`;
+  const today = sql`${utcDay(at)}::date`;
   const month = sql`date_trunc('month', ${today})::date`;
   const { rows } = await sql<CostRow>`
     select account_id as id, sum(cost_nanos)::bigint as month, coalesce(sum(cost_nanos) filter (where day = ${today}), 0)::bigint as day

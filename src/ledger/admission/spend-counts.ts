@@ -1,6 +1,6 @@
 /** Where spending is counted: in this process alone, in the primary of a worker, or in Redis. */
 import { randomUUID } from 'node:crypto';
-import type { Clock, Limits, MaybePromise, Nanos } from '../../core/index.ts';
+import { type Clock, DAY_MS, type Limits, type MaybePromise, type Nanos } from '../../core/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 
 export interface SpendCounts {
@@ -161,8 +161,6 @@ interface Period {
   readonly dayEnds: number;
   readonly monthEnds: number;
 }
-
-const DAY_MS = 86_400_000;
 
 export const counterName = (owner: SpendCounter['owner'], id: string): string => `${owner}:${id}`;
 

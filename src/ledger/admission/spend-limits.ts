@@ -254,7 +254,7 @@ export async function readSpent(
   at: number,
   since: 'day' | 'month' = 'month',
 ): Promise<readonly SpentRow[]> {
-  const today = new Date(at).toISOString().slice(0, 10);
+  const today = core.utcDay(at);
   const { rows } = await sql<SpentRow>`
     select d.user_id as "userId", coalesce(k.spend_id, d.key_id) as "spendId", sum(d.nanos)::bigint as month,
       coalesce(sum(d.nanos) filter (where d.day = ${today}::date), 0)::bigint as day
@@ -277,7 +277,7 @@ export async function readEarlier(
   keys: readonly { readonly id: string; readonly userId: string }[],
   at: number,
 ): Promise<readonly { readonly spendId: string; readonly nanos: core.Nanos }[]> {
-  const today = new Date(at).toISOString().slice(0, 10);
+  const today = core.utcDay(at);
   const ids = keys.map(({ id }) => id);
   const { rows } = await sql<{ spendId: string; nanos: core.Nanos }>`
     select coalesce(k.spend_id, d.key_id) as "spendId", sum(d.nanos)::bigint as nanos

@@ -1,8 +1,7 @@
 /** What usage records add to the roll-ups by day, and for the charge the first charged record and the number of charged ones. */
+import { DAY_MS, utcDay } from '../../core/index.ts';
 import type { ProviderCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, storableText, type UsageRecord } from '../usage-record.ts';
-
-const DAY_MS = 86_400_000;
 
 type Counter = (typeof DAILY_SUMS)[number] | 'charged';
 
@@ -14,7 +13,7 @@ export function dailySums(records: readonly UsageRecord[], costs: ProviderCosts)
     const { userId, keyId, groupId, accountId, operation } = record;
     const model = storableText(record.model);
     const dayNumber = Math.floor(record.at / DAY_MS);
-    const day = days.get(dayNumber) ?? new Date(dayNumber * DAY_MS).toISOString().slice(0, 10);
+    const day = days.get(dayNumber) ?? utcDay(dayNumber * DAY_MS);
     days.set(dayNumber, day);
     const key = [userId, day, keyId, groupId, model, accountId, operation].join('\0');
     const names = { user_id: userId, day, key_id: keyId, group_id: groupId, model, account_id: accountId, operation };

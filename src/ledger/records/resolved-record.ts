@@ -1,6 +1,6 @@
 /** The usage record of a quarantined call that an operator charged, so that reports include its amount. */
 import { sql } from 'kysely';
-import type { Nanos } from '../../core/index.ts';
+import { type Nanos, utcDay } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { createUsageRecord } from '../usage-record.ts';
 import { recordUsage } from './usage-writer.ts';
@@ -36,7 +36,7 @@ export async function recordResolved(tx: Tx, { id, userId, raw, nanos, now }: Re
   const { rows } = await sql<{ since: string }>`select since::text as since from usage_kept`.execute(tx);
   const at = Number(raw.at);
   const dated = createUsageRecord({ ...call, at });
-  const isKept = dated.invalid === undefined && new Date(at).toISOString().slice(0, 10) >= (rows[0]?.since ?? '');
+  const isKept = dated.invalid === undefined && utcDay(at) >= (rows[0]?.since ?? '');
   // A call of an unknown time, or of a month that was removed, is reported today.
   await recordUsage(tx, [isKept ? dated : createUsageRecord({ ...call, at: now })]);
 }

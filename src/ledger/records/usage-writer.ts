@@ -1,6 +1,6 @@
 /** Writes usage records, daily roll-ups and one charge per wallet in one transaction. Idempotent by record id; invalid records are never charged. */
 import { type CompiledQuery, sql } from 'kysely';
-import { errorFields, type Log } from '../../core/index.ts';
+import { DAY_MS, errorFields, type Log, utcDay } from '../../core/index.ts';
 import * as database from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
@@ -178,12 +178,10 @@ function chargeUsage(replicaId: string, records: readonly UsageRecord[], sums: s
 const daysOf = (records: readonly UsageRecord[]): readonly string[] =>
   [...new Set(records.map(({ at }) => Math.floor(at / DAY_MS)))]
     .sort((a, b) => a - b)
-    .map((day) => new Date(day * DAY_MS).toISOString().slice(0, 10));
+    .map((day) => utcDay(day * DAY_MS));
 
 /** Days that were summed for reports are summed again with the new records. */
 const reopen = database.prepare('usage_reopen', 'select reopen_usage_days($1::date[])');
-
-const DAY_MS = 86_400_000;
 
 const DAILY_NAMES = ['user_id', 'day', 'key_id', 'group_id', 'model', 'account_id', 'operation'] as const;
 
@@ -274,7 +272,7 @@ function monthsOf(records: readonly UsageRecord[]): Set<string> {
   return months;
 }
 
-const firstOfMonth = (at: number, later = 0): string => new Date(startOfMonth(at, later)).toISOString().slice(0, 10);
+const firstOfMonth = (at: number, later = 0): string => utcDay(startOfMonth(at, later));
 
 function startOfMonth(at: number, later = 0): number {
   const time = new Date(at);

@@ -11,7 +11,6 @@ export type PeriodQuery = { readonly [K in Words<'start_date end_date timezone'>
 
 const MAX_DAYS = 92;
 const DEFAULT_DAYS = 30;
-const DAY_MS = 86_400_000;
 
 export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): schemas.UsagePeriod {
   const timezone = query.timezone ?? 'UTC';
@@ -19,12 +18,13 @@ export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): s
   const end = query.end_date === undefined ? undefined : dayOf('end_date', query.end_date);
   const start = query.start_date === undefined ? undefined : dayOf('start_date', query.start_date);
   const today = dayOf('today', dateIn(now));
-  const last = end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * DAY_MS)));
-  const first = start ?? last - (DEFAULT_DAYS - 1) * DAY_MS;
+  const last =
+    end ?? (start === undefined ? today : Math.max(start, Math.min(today, start + (maxDays - 1) * core.DAY_MS)));
+  const first = start ?? last - (DEFAULT_DAYS - 1) * core.DAY_MS;
   if (first > last) throw core.failAt('invalid_request', 'start_date', 'must not be after end_date.');
-  if (last - first >= maxDays * DAY_MS)
+  if (last - first >= maxDays * core.DAY_MS)
     throw core.failAt('invalid_request', 'start_date', `the period must have at most ${maxDays} days.`);
-  return { start: textOf(first), end: textOf(last), timezone };
+  return { start: core.utcDay(first), end: core.utcDay(last), timezone };
 }
 
 /** A UTC day is reported under the local date at its noon. Totals are exact for UTC; elsewhere the period is shifted from midnight by the offset of the zone. */
@@ -35,9 +35,9 @@ export async function usageReport(
 ): Promise<schemas.UsageReport> {
   const dateIn = dateReader(period.timezone);
   const days = new Map<string, string>();
-  for (let at = dayOf('start', period.start) - DAY_MS; at <= dayOf('end', period.end); at += DAY_MS) {
-    const date = dateIn(at + DAY_MS / 2);
-    if (date >= period.start && date <= period.end) days.set(textOf(at), date);
+  for (let at = dayOf('start', period.start) - core.DAY_MS; at <= dayOf('end', period.end); at += core.DAY_MS) {
+    const date = dateIn(at + core.DAY_MS / 2);
+    if (date >= period.start && date <= period.end) days.set(core.utcDay(at), date);
   }
   const rows = days.size === 0 ? [] : await readDaily(db, userId, [...days.keys()]);
   const dated = rows.map((row) => ({ ...row, date: days.get(row.day) ?? row.day }));
@@ -101,7 +101,7 @@ interface WalletPage {
 /** For operators: `available` and `held` are the values that users see. What was spent is read for the wallets of the page only. */
 export async function walletReports(db: database.Db, query: WalletQuery): Promise<WalletPage> {
   const { user, below, used, order, after, limit } = query;
-  const today = sql`${textOf(query.now)}::date`;
+  const today = sql`${core.utcDay(query.now)}::date`;
   const spent = sql`lateral (
     select coalesce(sum(d.nanos), 0)::bigint as month,
       coalesce(sum(d.nanos) filter (where d.day = ${today}), 0)::bigint as day
@@ -208,12 +208,10 @@ const DATE = /^[1-9]\d{3}-\d{2}-\d{2}$/;
 function dayOf(param: string, text: string): number {
   const at = DATE.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Date.parse reads 30 February as 2 March.
-  if (Number.isNaN(at) || textOf(at) !== text)
+  if (Number.isNaN(at) || core.utcDay(at) !== text)
     throw core.failAt('invalid_request', param, 'expected a date such as 2030-01-31.');
   return at;
 }
-
-const textOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 function dateReader(timeZone: string): (at: number) => string {
   try {

@@ -1,7 +1,7 @@
 /** Captured bodies: the switch of a key, and reading them. Every look has an audit line. */
 import { sql } from 'kysely';
 import { type Actor, keyView, lockKey, writeAudit } from '../../access/keys/index.ts';
-import { fail, type Sealer, type SealLocation } from '../../core/index.ts';
+import { fail, HOUR_MS, type Sealer, type SealLocation } from '../../core/index.ts';
 import { type Db, deleteBatch } from '../../platform/db/index.ts';
 import { CAPTURE } from '../../rules/index.ts';
 import type { ShownCapture, ShownKey } from '../../schemas/index.ts';
@@ -17,8 +17,6 @@ interface CaptureActor {
   readonly owner?: string | undefined;
 }
 type CaptureViewer = Omit<CaptureActor, 'now'> & { readonly sealer: Sealer };
-
-const HOUR_MS = 3_600_000;
 
 export const captureKey = (db: Db, id: string, hours: number, { by, now, owner }: CaptureActor): Promise<ShownKey> =>
   db.transaction().execute(async (tx) => {

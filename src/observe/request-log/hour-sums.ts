@@ -1,5 +1,5 @@
 /** What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds from the rows. */
-import type { Nanos } from '../../core/index.ts';
+import { HOUR_MS, type Nanos } from '../../core/index.ts';
 import { isCount } from '../../ledger/index.ts';
 import { words } from '../../rules/index.ts';
 import { bucketOf, packHistogram } from './histogram.ts';
@@ -8,7 +8,6 @@ import { isFault, type RequestEntry } from './request-entry.ts';
 /** Callers may invent model names. An hour with more of them is rolled up from its rows, which counts the rare ones together. */
 export const MAX_MODELS = 200;
 
-export const HOUR_MS = 3_600_000;
 export const hourOf = ({ at }: Pick<RequestEntry, 'at'>): number => Math.floor(at / HOUR_MS);
 
 /** Of the primary key of `request_hours`. */

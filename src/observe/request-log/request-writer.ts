@@ -1,6 +1,6 @@
 /** Writes the request log: a copy for a batch, failed attempts, and the growth of its hours, or a mark for `roll-up.ts` where their sums are not known. */
 import { sql } from 'kysely';
-import { type Log, type Nanos, RecentMap } from '../../core/index.ts';
+import { DAY_MS, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
 import * as database from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
@@ -10,7 +10,6 @@ import { isFault, isOfNobody, type RequestEntry } from './request-entry.ts';
 
 /** Class of the advisory locks of hours, "reqh" in ASCII: shared by writers, exclusive for the roll-up of the hour. */
 export const HOUR_LOCK = 0x72657168;
-const DAY_MS = 86_400_000;
 /** The current hour, and earlier ones of calls that took long. */
 const KEPT_HOURS = 4;
 
@@ -83,7 +82,7 @@ export class RequestWriter {
 
   async #createDay(day: number): Promise<void> {
     if (this.#days.has(day)) return;
-    await sql`select request_day(${new Date(day * DAY_MS).toISOString().slice(0, 10)}::date)`.execute(this.#db);
+    await sql`select request_day(${utcDay(day * DAY_MS)}::date)`.execute(this.#db);
     this.#days.add(day);
   }
 }

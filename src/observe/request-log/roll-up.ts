@@ -1,9 +1,9 @@
 /** Roll-ups of the request log by hour, built from its rows where they could not grow with each batch (`request-writer.ts`). A repeated run changes nothing. */
 import { sql } from 'kysely';
-import type { Clock } from '../../core/index.ts';
+import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../core/index.ts';
 import { connect, type Database, type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
 import { BUCKET_BOUNDS_MS, PACKED_CALLS } from './histogram.ts';
-import { HOUR_MS, MAX_MODELS } from './hour-sums.ts';
+import { MAX_MODELS } from './hour-sums.ts';
 import { HOUR_LOCK } from './request-writer.ts';
 
 type Client = Awaited<ReturnType<typeof connect>>;
@@ -117,7 +117,7 @@ const LOCK_MS = 500;
 
 /** Removes the oldest day that is more than `days` days before today. Returns the number of removed days. */
 export async function removeOldRequests(db: Db, { days, now }: { readonly days: number; readonly now: number }) {
-  const cutoff = new Date(now - days * 86_400_000).toISOString().slice(0, 10);
+  const cutoff = utcDay(now - days * DAY_MS);
   // A day whose hours wait for their roll-up stays.
   const oldest = await firstRow(db)<{ day: string }>`
     select d.day::text as day from (
@@ -138,7 +138,7 @@ export async function removeOldRequests(db: Db, { days, now }: { readonly days: 
 }
 
 export async function removeOldRollUps(db: Db, now: number): Promise<number> {
-  const isOld = sql`hour < ${new Date(now - ROLL_UP_DAYS * 86_400_000)}`;
+  const isOld = sql`hour < ${new Date(now - ROLL_UP_DAYS * DAY_MS)}`;
   const hours = await deleteBatch(db, 'request_hours', isOld, BATCH_ROWS);
   return hours + (await deleteBatch(db, 'request_fault_hours', isOld, BATCH_ROWS));
 }

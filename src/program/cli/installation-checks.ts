@@ -2,7 +2,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { type Clock, systemClock } from '../../core/index.ts';
+import { type Clock, DAY_MS, systemClock } from '../../core/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, firstRow, type MigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
@@ -42,7 +42,6 @@ export async function checkClock(db: Db, clock: Clock = systemClock): Promise<Fi
 }
 
 const OLD_BACKUP_DAYS = 7;
-const DAY_MS = 86_400_000;
 
 /** Only exports are known here. A backup by other means cannot be seen, so this never counts as a failure. */
 export async function checkBackup(db: Db, clock: Clock = systemClock): Promise<Finding> {

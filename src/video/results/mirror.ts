@@ -2,7 +2,7 @@
  * The mirror: results that are downloaded once and then read from a folder, which replicas may share. It is bounded in size and age.
  * When the folder fails, readers go on without it.
  */
-import { type Clock, errorFields, type Log, overloaded } from '../../core/index.ts';
+import { type Clock, DAY_MS, errorFields, type Log, overloaded } from '../../core/index.ts';
 import { RESULT_MIRROR, RESULT_READS } from '../../rules/index.ts';
 import { type Fetch, MirrorDownload } from './mirror-download.ts';
 import { type ListedFile, MirrorFolder, removeFile } from './mirror-folder.ts';
@@ -22,7 +22,6 @@ interface Elsewhere {
   readonly path: string;
 }
 
-const DAY_MS = 86_400_000;
 /** Other replicas add files too: the used bytes are counted again after this time. */
 const COUNT_MS = 60_000;
 /** Results that are not mirrored, kept in memory so that they are not downloaded twice for every read. */
