@@ -51,4 +51,17 @@ export function toApiError(error: unknown): ApiError {
     : fail('internal_error', undefined, { cause: error });
 }
 
+/** What the system, PostgreSQL and drivers tell their errors apart by. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+
+export const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** No object of the kind has the id, or none that the caller may see. */
+export const notFound = (kind: string, id: string, param?: string): ApiError =>
+  fail('object_not_found', `There is no ${kind} "${shownId(id)}".`, param === undefined ? {} : { param });
+
+/** An id of the caller in a message. */
+export const shownId = (id: string): string => id.slice(0, 80);
+
 export const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;

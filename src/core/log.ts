@@ -1,6 +1,7 @@
 /** Structured log: one JSON line per event (`noun.verb`). Fields are scalars and flat lists by type, so that no body, header map or foreign error reaches it. */
 import { write, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
+import { codeOf } from './errors.ts';
 
 export type LogValue = string | number | boolean | null | undefined | readonly (string | number)[];
 export type LogFields = Readonly<Record<string, LogValue>>;
@@ -195,6 +196,5 @@ export const silentLog: Log = createLog('silent', { write() {} });
 /** Log fields for a thrown value: its code or name and the first line of its message. Never its properties, which may hold a request. */
 export function errorFields(error: unknown): { fault: string; detail: string } {
   if (!(error instanceof Error)) return { fault: typeof error, detail: '' };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { fault: code, detail: (error.message.split('\n', 1)[0] ?? '').slice(0, 200) };
+  return { fault: codeOf(error) ?? error.name, detail: (error.message.split('\n', 1)[0] ?? '').slice(0, 200) };
 }

@@ -1,6 +1,7 @@
 /** Liveness of processes on this machine: whether a process id is in use, and whether by the same process as before. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { codeOf } from './errors.ts';
 
 export interface ProcessIdentity {
   /** Boot id and PID namespace: process ids can be compared only where both are equal. */
@@ -30,7 +31,7 @@ export function isProcessAlive(pid: number): boolean {
     process.kill(pid, 0);
   } catch (error) {
     // EPERM: the process exists and belongs to another user.
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false;
+    if (codeOf(error) !== 'EPERM') return false;
   }
   const state = readStat(pid)?.[0];
   return state !== 'Z' && state !== 'X';

@@ -1,6 +1,6 @@
 /** Creates and revokes API keys for an operator: checks, change and audit line in one transaction. Used by the admin API and the CLI. */
 import { sql } from 'kysely';
-import { fail, failAt } from '../../core/index.ts';
+import { failAt, notFound, shownId } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type Actor, writeAudit } from './audit.ts';
 import { type KeyInput, type KeySecrets, keyView, markKeyRevoked, nameOfKey, saveKey } from './keys.ts';
@@ -50,7 +50,7 @@ async function insertUser(tx: Tx, id: string, by: Actor): Promise<void> {
 /** The lock serialises concurrent requests for keys of the same name. */
 async function lockUser(tx: Tx, id: string): Promise<void> {
   const user = await tx.selectFrom('users').select('id').where('id', '=', id).forUpdate().executeTakeFirst();
-  if (!user) throw notFound('user', id, 'user');
+  if (!user) throw failAt('object_not_found', 'user', `there is no user "${shownId(id)}".`);
 }
 
 /** Rejects ids of groups that do not exist or are of the other kind. `param` is the field of the ids. */
@@ -67,7 +67,8 @@ export async function checkKeyGroups(
   const unknown = ids.find((id) => !known.includes(id));
   if (unknown === undefined) return;
   const advice = known.length === 0 ? 'apply a configuration first' : `choose one of ${known.join(', ')}`;
-  throw notFound(kind === 'any' ? 'group' : `${kind} group`, unknown, param, advice);
+  const group = kind === 'any' ? 'group' : `${kind} group`;
+  throw failAt('object_not_found', param, `there is no ${group} "${shownId(unknown)}"; ${advice}.`);
 }
 
 export async function checkKeyName(
@@ -103,15 +104,4 @@ export async function lockKey(tx: Tx, id: string, owner?: string): Promise<Row<'
   const row = await find.forUpdate().executeTakeFirst();
   if (!row) throw notFound('key', id);
   return row;
-}
-
-const MAX_SHOWN_CHARS = 80;
-
-function notFound(kind: string, id: string, param?: string, advice?: string) {
-  const message = `${param === undefined ? 'There' : `${param}: there`} is no ${kind} "${id.slice(0, MAX_SHOWN_CHARS)}"`;
-  return fail(
-    'object_not_found',
-    `${message}${advice === undefined ? '' : `; ${advice}`}.`,
-    param === undefined ? {} : { param },
-  );
 }

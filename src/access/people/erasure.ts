@@ -1,6 +1,6 @@
 /** The erasure of a user. Its beginning ends every access and removes names; a job erases content. The ledger and the sums of usage stay, under the id. */
 import { sql } from 'kysely';
-import { errorFields, fail, type Log } from '../../core/index.ts';
+import { errorFields, type Log, notFound } from '../../core/index.ts';
 import { balanceReport } from '../../ledger/index.ts';
 import { type Db, DUE_SOON, firstRow, type Job, type Row } from '../../platform/db/index.ts';
 import type { ShownErasure } from '../../schemas/index.ts';
@@ -23,7 +23,7 @@ export async function readErasure(db: Db, userId: string): Promise<ShownErasure>
     .select(['counts', 'left_at_providers', 'requested_at', 'finished_at'])
     .where('users.id', '=', userId)
     .executeTakeFirst();
-  if (!row) throw fail('object_not_found', `There is no user "${userId.slice(0, 80)}".`);
+  if (!row) throw notFound('user', userId);
   return {
     object: 'erasure',
     user: userId,

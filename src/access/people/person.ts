@@ -1,5 +1,5 @@
 /** People as rows and as the admin API shows them. */
-import { fail, newId } from '../../core/index.ts';
+import { newId, notFound } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import type { PersonRole } from '../../rules/index.ts';
 import { ShownPerson, shownRow } from '../../schemas/index.ts';
@@ -55,11 +55,9 @@ export async function insertPerson(
 
 export async function lockPerson(tx: Db, id: string): Promise<PersonRow> {
   const row = await tx.selectFrom('people').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
-  if (!row) throw fail('object_not_found', `There is no person "${id.slice(0, MAX_SHOWN_CHARS)}".`);
+  if (!row) throw notFound('person', id);
   return row;
 }
-
-const MAX_SHOWN_CHARS = 80;
 
 /** Whether there is no operator yet. Read until there is one: the last operator can be neither disabled nor removed. */
 export function firstRunCheck(db: Db): () => Promise<boolean> {

@@ -3,12 +3,12 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { changeAccount, lockSetup, SetupError } from '../../catalog/setup/index.ts';
-import type { Sealer } from '../../core/index.ts';
+import { notFound, type Sealer } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import { AccountChange } from '../../schemas/index.ts';
 import { readAccount, readAccountSettings } from './accounts.ts';
-import { notFound, operation } from './handler.ts';
+import { operation } from './handler.ts';
 import { expectChange, reason, rejection } from './request-body.ts';
 
 const STATES = ['in_use', 'parked', 'draining'] as const;

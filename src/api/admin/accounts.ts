@@ -2,12 +2,12 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail, failAt } from '../../core/index.ts';
+import { fail, failAt, notFound } from '../../core/index.ts';
 import { type Db, firstRow, type Row, snapshot } from '../../platform/db/index.ts';
 import { lockHealth, REACHED_LIMITS } from '../../providers/pool/index.ts';
 import * as schemas from '../../schemas/index.ts';
 import { BY_GROUP } from './catalog.ts';
-import { notFound, operation } from './handler.ts';
+import { operation } from './handler.ts';
 import { listOperation } from './list.ts';
 
 /** As JSON has them, where a time is text. */

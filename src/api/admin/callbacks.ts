@@ -2,12 +2,12 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, notFound } from '../../core/index.ts';
 import { type Row, snapshot, type Tx } from '../../platform/db/index.ts';
 import { CALLBACK_STATES } from '../../rules/index.ts';
 import { line, ShownCallback, ShownCallbackAttempt, shownRow } from '../../schemas/index.ts';
 import { type CallbackEventRow, deliverEventNow, redeliverEvent } from '../../video/index.ts';
-import { notFound, operation } from './handler.ts';
+import { operation } from './handler.ts';
 import { listOperation } from './list.ts';
 import { inState, param } from './query-params.ts';
 import { reason } from './request-body.ts';

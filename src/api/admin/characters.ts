@@ -4,12 +4,12 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { type AuditAction, writeAudit } from '../../access/keys/index.ts';
 import { characterRow, insertRow, saveRow } from '../../catalog/setup/index.ts';
-import { failAt, hasSignature } from '../../core/index.ts';
+import { failAt, hasSignature, notFound } from '../../core/index.ts';
 import { type Db, firstRow, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { CharacterChange, membersOf, NewCharacter } from '../../schemas/index.ts';
 import { CHARACTERS, type ManagedRow } from './catalog.ts';
-import { notFound, type Operator, operation } from './handler.ts';
+import { type Operator, operation } from './handler.ts';
 import { expectChange, readJson, rejection } from './request-body.ts';
 
 const MIB = 2 ** 20;

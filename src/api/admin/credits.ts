@@ -1,13 +1,13 @@
 /** Balances, statements, and credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import { failAt, formatNanos } from '../../core/index.ts';
+import { failAt, formatNanos, notFound } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import { snapshot, type Tx } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { CREDIT_KINDS, type CreditKind, line, type ShownCredit, ShownMovement } from '../../schemas/index.ts';
 import { sendCsv } from './download.ts';
-import { type AdminServices, notFound, operation } from './handler.ts';
+import { type AdminServices, operation } from './handler.ts';
 import { pageParams, rowKey, sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { money, param, period } from './query-params.ts';
 import { amount, reason } from './request-body.ts';

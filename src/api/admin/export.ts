@@ -1,11 +1,12 @@
 /** What is stored of a user, a JSON object per line. Never the value of a key, an account or a cost. */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
+import { notFound } from '../../core/index.ts';
 import type { UsageAudience } from '../../ledger/index.ts';
 import { snapshot, streamRows, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { sendDownload } from './download.ts';
-import { type AdminServices, notFound } from './handler.ts';
+import type { AdminServices } from './handler.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 /** Kinds whose rows hold sealed text. */

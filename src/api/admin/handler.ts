@@ -1,7 +1,7 @@
 /** Definition of an operation of operators or people: the schemas of its query and body, and the handler that receives them parsed. */
 import { z } from 'zod';
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
-import { type Clock, fail, type MaybePromise } from '../../core/index.ts';
+import type { Clock, MaybePromise } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import type { Db } from '../../platform/db/index.ts';
@@ -114,12 +114,3 @@ export const operationsOf =
   };
 
 export const operation = operationsOf<Operator, AdminServices>();
-
-const MAX_SHOWN_CHARS = 80;
-
-export const notFound = (kind: string, id: string, param?: string) =>
-  fail(
-    'object_not_found',
-    `There is no ${kind} "${id.slice(0, MAX_SHOWN_CHARS)}".`,
-    param === undefined ? {} : { param },
-  );

@@ -1,5 +1,5 @@
 /** Admin operations by name. The credential is checked first, then the query; the body is read last. */
-import { fail, overloaded } from '../../core/index.ts';
+import { codeOf, fail, overloaded } from '../../core/index.ts';
 import type { Handler } from '../../platform/web/index.ts';
 import { ADMIN_OPERATIONS, type AdminOperation } from '../../rules/index.ts';
 import { ACCOUNT_CHANGES_OPERATIONS } from './account-changes.ts';
@@ -77,15 +77,12 @@ const authenticated =
     return withReportErrors(handler.run(call, { by }, options));
   };
 
-/** Errors of the database that the caller can act on. */
+/** Errors of the database that the caller can act on. 57014: it cancelled the statement. DG001: the user is erased (`refuse_erased`). */
 export const withReportErrors = (running: Promise<void>): Promise<void> =>
   running.catch((error: unknown) => {
     if (codeOf(error) === '57014') throw overloaded(TOO_LARGE, 1, error);
     if (codeOf(error) === 'DG001') throw fail('conflict', (error as Error).message);
     throw error;
   });
-
-/** Of PostgreSQL, whose transaction is rolled back. 57014: it cancelled the statement. DG001: the user is erased (`refuse_erased`). */
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined);
 
 const TOO_LARGE = 'The query took too long; name a user or a shorter period.';

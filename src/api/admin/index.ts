@@ -1,7 +1,7 @@
 export { adminAuth } from './auth.ts';
 export { StatementParams, sendStatement } from './credits.ts';
 export { sendExport } from './export.ts';
-export { type AdminSchemas, notFound, type OperationHandler, operationsOf } from './handler.ts';
+export { type AdminSchemas, type OperationHandler, operationsOf } from './handler.ts';
 export { ADMIN_SCHEMAS, createAdminHandlers, withReportErrors } from './handlers.ts';
 export { changeKey, rotateKey, sendKeys } from './keys.ts';
 export { sendRows } from './list.ts';

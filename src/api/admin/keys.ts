@@ -2,12 +2,12 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import * as keys from '../../access/keys/index.ts';
-import { fail, type StoredLimits } from '../../core/index.ts';
+import { fail, notFound, type StoredLimits } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import { countRows, type Db, likePattern, type Row, snapshot, sortedRows, type Tx } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import * as schemas from '../../schemas/index.ts';
-import { type AdminServices, notFound, operation } from './handler.ts';
+import { type AdminServices, operation } from './handler.ts';
 import { inGroup, matching } from './list.ts';
 import { sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { params } from './query-params.ts';

@@ -1,10 +1,11 @@
 /** What users keep: files, batches, conversations, and objects at providers. Never a content. */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
+import { notFound } from '../../core/index.ts';
 import { type KeptObjectRow, removeObject } from '../../gateway/index.ts';
 import { KEPT_KINDS } from '../../rules/index.ts';
 import { KeptObject, OperatorObject, shownRow } from '../../schemas/index.ts';
-import { type AdminServices, notFound, operation } from './handler.ts';
+import { type AdminServices, operation } from './handler.ts';
 import { listOperation, type RowList } from './list.ts';
 import { inState, param, params } from './query-params.ts';
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
-import { failAt } from '../../core/index.ts';
+import { failAt, notFound } from '../../core/index.ts';
 import { type Cost, costOf, parseCost, parseRates, type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
 import { type Db, snapshot, type Tx } from '../../platform/db/index.ts';
@@ -11,7 +11,7 @@ import { expectJson, readBody } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
 import { line } from '../../schemas/index.ts';
 import { maxCostOfTask } from '../../video/index.ts';
-import { notFound, operation } from './handler.ts';
+import { operation } from './handler.ts';
 import { param } from './query-params.ts';
 
 /** As for usage records: more than any request can use. */

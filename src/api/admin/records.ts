@@ -2,11 +2,11 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail, formatNanos } from '../../core/index.ts';
+import { fail, formatNanos, notFound } from '../../core/index.ts';
 import { charge, isOfRequest, recordResolved, unpackUsage } from '../../ledger/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { QuarantinedRecord, ShownRecord, shownRow } from '../../schemas/index.ts';
-import { type AdminServices, notFound, operation, type Reasoned } from './handler.ts';
+import { type AdminServices, operation, type Reasoned } from './handler.ts';
 import { sendRows } from './list.ts';
 import { pageParams, rowKey } from './pagination.ts';
 import { params, period } from './query-params.ts';

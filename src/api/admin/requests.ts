@@ -1,11 +1,11 @@
 /** The request log: a page of calls, and one call with its attempts and the arithmetic of its price. */
 import { z } from 'zod';
-import { formatNanos } from '../../core/index.ts';
+import { formatNanos, notFound } from '../../core/index.ts';
 import * as requestLog from '../../observe/request-log/index.ts';
 import { type Db, snapshot } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { ERROR_SIDES, LoggedRequest, OwnRequest, shownRow } from '../../schemas/index.ts';
-import { notFound, operation } from './handler.ts';
+import { operation } from './handler.ts';
 import { CURSOR_EXPECTED, pageParams, rowKey, sendPage } from './pagination.ts';
 import { param, params, period } from './query-params.ts';
 import { rejection } from './request-body.ts';

@@ -2,12 +2,12 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail, failAt, formatNanos, overloaded } from '../../core/index.ts';
+import { fail, failAt, formatNanos, notFound, overloaded } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
 import { MAX_USAGE_TOKENS } from '../../rules/index.ts';
 import { line, OpenSubmission, Review, shownRow } from '../../schemas/index.ts';
 import type { ReviewDecision } from '../../video/index.ts';
-import { type AdminServices, notFound, operation, type Reasoned } from './handler.ts';
+import { type AdminServices, operation, type Reasoned } from './handler.ts';
 import { listOperation, readList } from './list.ts';
 import { param } from './query-params.ts';
 import { reason } from './request-body.ts';

@@ -1,11 +1,12 @@
 /** Video tasks, assets and authorizations of all users for operators: where each is, and on which account. Never shows a prompt or media. */
 import { sql } from 'kysely';
 import { z } from 'zod';
+import { notFound } from '../../core/index.ts';
 import { firstRow, type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
 import { ASSET_STATUSES, SESSION_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
 import { OperatorAsset, OperatorAuthorization, OperatorTask, OwnAuthorization, shownRow } from '../../schemas/index.ts';
 import { shownHold } from '../../video/index.ts';
-import { notFound, operation } from './handler.ts';
+import { operation } from './handler.ts';
 import { listOperation, matching, type RowList } from './list.ts';
 import { pageParams, rowKey, sendPage, sortedKey, sortedPage, sortedParams } from './pagination.ts';
 import { inState, param, params, period } from './query-params.ts';

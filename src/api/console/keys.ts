@@ -1,11 +1,11 @@
 /** Keys of the signed-in person's user. Keys of the operator can be replaced and revoked here, but not changed. */
 import { z } from 'zod';
 import { createKey, keyView, revokeKey } from '../../access/keys/index.ts';
-import { fail } from '../../core/index.ts';
+import { fail, notFound } from '../../core/index.ts';
 import { captureKey } from '../../observe/request-log/index.ts';
 import type { Row } from '../../platform/db/index.ts';
 import { KeyCapture, KeyChange, NewKey, withGroup } from '../../schemas/index.ts';
-import { changeKey, notFound, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
+import { changeKey, param, rotateKey, sendKeys, sortedParams } from '../admin/index.ts';
 import { expectGroups, expectRoom, openVideoGroups, readAllowance } from './key-allowance.ts';
 import { type ConsoleServices, ONLY_USER, ownOperation } from './services.ts';
 

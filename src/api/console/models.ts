@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
-import { formatNanos, isGlob, matchesGlob, parseNanos } from '../../core/index.ts';
+import { formatNanos, isGlob, matchesGlob, notFound, parseNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { type Style, sheetMembers, sheetOf, type VideoSheet } from '../../rules/index.ts';
 import type { ModelKind, OwnModel } from '../../schemas/index.ts';
-import { notFound, param, wholeList } from '../admin/index.ts';
+import { param, wholeList } from '../admin/index.ts';
 import { type ConsoleServices, ownOperation } from './services.ts';
 
 const ModelsQuery = z.strictObject({

@@ -1,7 +1,6 @@
 /** Whose data a request is about: the user of the signed-in person, or, for operators who read, the user that the query names. */
-import { fail, failAt } from '../../core/index.ts';
+import { fail, failAt, notFound } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import { notFound } from '../admin/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';
 
 export async function ownerOf({ db, guard }: ConsoleServices, call: Call): Promise<Owner> {

@@ -3,6 +3,7 @@
  * accounts and the words of providers, nor the model and dialect of the provider, nor costs.
  */
 import { z } from 'zod';
+import { notFound } from '../../core/index.ts';
 import { chargedRequest, findRequest, isCaptured, viewCapture } from '../../observe/request-log/index.ts';
 import { OWN_HIT_KINDS } from '../../schemas/index.ts';
 import * as admin from '../admin/index.ts';
@@ -21,7 +22,7 @@ export const OWN_REQUESTS = {
     query: ONLY_USER,
     async handle({ id, userId }, { db }) {
       const row = await findRequest(db, id, userId);
-      if (!row) throw admin.notFound('request in the log', id);
+      if (!row) throw notFound('request in the log', id);
       const charged = await chargedRequest(db, row);
       return {
         object: 'request',

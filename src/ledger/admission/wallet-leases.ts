@@ -1,5 +1,5 @@
 /** Admission without a database write: a replica leases part of a wallet and reserves from it in memory. Reasons: docs/adr/0006-wallet-leases.md */
-import { ApiError, type Clock, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
+import { ApiError, type Clock, codeOf, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
@@ -317,5 +317,4 @@ function rejectAbove(wallet: WalletState, limit: Nanos, asked: number): void {
   for (const waiter of rejected) waiter.reject(new InsufficientBalance(limit));
 }
 
-const isForeignKeyViolation = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '23503';
+const isForeignKeyViolation = (error: unknown): boolean => codeOf(error) === '23503';

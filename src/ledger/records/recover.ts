@@ -79,7 +79,7 @@ async function isDead(options: RecoverOptions, dir: string, id: string, claimedB
 
 /** Processes of one machine recover at the same time: one that was faster has taken the folder, which is not a failure. */
 function unlessGone(error: unknown): undefined {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  if (core.codeOf(error) !== 'ENOENT') throw error;
 }
 
 async function readOwner(dir: string): Promise<Owner | undefined> {

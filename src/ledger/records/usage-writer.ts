@@ -1,6 +1,6 @@
 /** Writes usage records, daily roll-ups and one charge per wallet in one transaction. Idempotent by record id; invalid records are never charged. */
 import { type CompiledQuery, sql } from 'kysely';
-import { DAY_MS, errorFields, type Log, utcDay } from '../../core/index.ts';
+import { codeOf, DAY_MS, errorFields, type Log, utcDay } from '../../core/index.ts';
 import * as database from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import { type ProviderCosts, providerCosts } from '../pricing/provider-cost.ts';
@@ -279,7 +279,7 @@ function startOfMonth(at: number, later = 0): number {
   return Date.UTC(time.getUTCFullYear(), time.getUTCMonth() + later);
 }
 
-const isDuplicate = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505';
+const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';
 
 /** SQLSTATE classes 22 and 23: the fault is in the data, so a retry cannot succeed. */
 const isDataFault = (error: unknown): boolean =>

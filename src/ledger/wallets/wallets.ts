@@ -4,7 +4,7 @@
  * Locks are taken in the order hold, wallet, lease, and wallets in the order of their ids, so that operations do not deadlock.
  */
 import { type RawBuilder, sql } from 'kysely';
-import type { Nanos } from '../../core/index.ts';
+import { codeOf, type Nanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { claimsBefore } from './claims.ts';
 
@@ -185,4 +185,4 @@ async function run<T>(db: Db, query: RawBuilder<unknown>, attempt = 1): Promise<
 }
 
 const MAX_ATTEMPTS = 5;
-const isDeadlock = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '40P01';
+const isDeadlock = (error: unknown): boolean => codeOf(error) === '40P01';

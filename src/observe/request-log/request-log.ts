@@ -1,6 +1,6 @@
 /** The request log of one process: batches off the path of requests. A crash loses the last second; overflow is dropped and counted. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Clock, errorFields, type Log, within } from '../../core/index.ts';
+import { type Clock, codeOf, errorFields, type Log, within } from '../../core/index.ts';
 import type { RequestEntry } from './request-entry.ts';
 import type { EntryCosts, RequestWriter } from './request-writer.ts';
 
@@ -110,5 +110,4 @@ export class RequestLog {
 }
 
 /** SQLSTATE class 22: the fault is in the data. */
-const isDataFault = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && /^22...$/.test(error.code);
+const isDataFault = (error: unknown): boolean => /^22...$/.test(codeOf(error) ?? '');

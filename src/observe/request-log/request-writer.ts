@@ -1,6 +1,6 @@
 /** Writes the request log: a copy for a batch, failed attempts, and the growth of its hours, or a mark for `roll-up.ts` where their sums are not known. */
 import { sql } from 'kysely';
-import { DAY_MS, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
+import { codeOf, DAY_MS, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
 import * as database from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
@@ -290,4 +290,4 @@ const growHours = database.prepare(
   insert into request_hours_due select hour from due on conflict do nothing`,
 );
 
-const isDuplicate = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505';
+const isDuplicate = (error: unknown): boolean => codeOf(error) === '23505';

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { writeAudit } from '../../access/keys/index.ts';
-import { fail, failAt, newId, type Sealer, type SealLocation } from '../../core/index.ts';
+import { failAt, newId, notFound, type Sealer, type SealLocation } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { type DestinationChange, type NewDestination, ShownDestination, shownRow } from '../../schemas/index.ts';
 import { expectFree, lockOwner, OPERATORS, type WarningActor } from './rules.ts';
@@ -30,7 +30,7 @@ export const listDestinations = (db: Db, owner: string): Promise<DestinationRow[
 
 export async function readDestination(db: Db, owner: string, id: string): Promise<DestinationRow> {
   const row = await destinationsOf(db, owner).where('id', '=', id).executeTakeFirst();
-  if (!row) throw fail('object_not_found', `There is no destination "${id.slice(0, 80)}".`);
+  if (!row) throw notFound('destination', id);
   return row;
 }
 

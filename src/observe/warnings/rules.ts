@@ -1,7 +1,7 @@
 /** Rules of an owner: a user, or the operators. Every query contains the owner, and every change has its audit line. */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
-import { type ApiError, fail, failAt, formatNanos, newId, parseNanos } from '../../core/index.ts';
+import { type ApiError, fail, failAt, formatNanos, newId, notFound, parseNanos } from '../../core/index.ts';
 import { ALARMS } from '../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } from '../../rules/index.ts';
@@ -42,7 +42,7 @@ export const listWarnings = (db: Db, owner: string): Promise<WarningRow[]> =>
 
 async function readWarning(tx: Tx, owner: string, id: string): Promise<WarningRow> {
   const row = await rulesOf(tx, owner).where('id', '=', id).executeTakeFirst();
-  if (!row) throw fail('object_not_found', `There is no warning "${id.slice(0, 80)}".`);
+  if (!row) throw notFound('warning', id);
   return row;
 }
 

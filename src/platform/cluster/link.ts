@@ -2,7 +2,7 @@
  * The link between the primary process and one of its workers, the same on both sides: questions with a reply, and notices without one.
  * What one turn of the event loop sends goes into one message, because a message costs more than what it carries.
  */
-import { type Clock, type MaybePromise, Unavailable } from '../../core/index.ts';
+import { type Clock, errorText, type MaybePromise, Unavailable } from '../../core/index.ts';
 
 /** Responds to questions and takes notices of one name. Inputs come from the same program on the other side. */
 export type LinkService = (input: unknown) => MaybePromise<unknown>;
@@ -128,7 +128,7 @@ export class Link {
   #respond(id: number, name: string, input: unknown): void {
     this.#run(name, input).then(
       (value) => this.#queue(['reply', id, value ?? null]),
-      (error: unknown) => this.#queue(['error', id, error instanceof Error ? error.message : String(error)]),
+      (error: unknown) => this.#queue(['error', id, errorText(error)]),
     );
   }
 

@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { sql } from 'kysely';
 import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
+import { errorText } from '../../core/index.ts';
 import { openDatabase } from './db.ts';
 import type { Db } from './rows.ts';
 
@@ -75,7 +76,7 @@ async function readMigrations(): Promise<Record<string, Migration>> {
 }
 
 function explain(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   return message.includes('is missing')
     ? `The database was migrated by a newer version of Dragoman; start that version. (${message})`
     : `A migration failed and was rolled back: ${message}`;

@@ -1,7 +1,7 @@
 /** A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed. */
 import type { CompiledQuery, PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import { type Clock, entryOf, systemClock, Unavailable } from '../../core/index.ts';
+import { type Clock, codeOf, entryOf, systemClock, Unavailable } from '../../core/index.ts';
 import { SeverableClient, TCP_OPTIONS } from './client.ts';
 import { areTogether } from './commit-with.ts';
 import { copyIn, isCopyIn } from './copy-in.ts';
@@ -229,9 +229,6 @@ async function copyAll(client: PoolClient, statement: string, parameters: readon
  * waited for too long (57014), and a server that is read-only.
  */
 const isTemporary = (error: unknown): boolean => /^(?:08...|53...|57P0.|57014|25006)$/.test(codeOf(error) ?? '');
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
 /** Node reports a refused connection to several addresses without a message. */
 const textOf = (error: unknown): string =>

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { type Clock, type Log, type Repetition, repeat } from '../../core/index.ts';
+import { type Clock, errorText, type Log, type Repetition, repeat } from '../../core/index.ts';
 import { MIN_TLS_VERSION } from '../http/index.ts';
 
 export interface CertificateFiles {
@@ -78,7 +78,7 @@ export class Certificate {
 
   /** Logs a problem when it is seen for the second time: the two files are replaced one after the other. */
   #onProblem(error: unknown): void {
-    const problem = error instanceof Error ? error.message : String(error);
+    const problem = errorText(error);
     if (problem === this.#problem && problem !== this.#reported) {
       this.#reported = problem;
       this.#options.log.error('tls.reload_failed', { reason: problem });

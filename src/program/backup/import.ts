@@ -1,7 +1,7 @@
 /** Import of an export into an empty database, in one transaction: a file that is damaged or does not fit leaves nothing behind. */
 import { z } from 'zod';
 import { type AuditAction, PEPPER_LOCATION } from '../../access/keys/index.ts';
-import { createSealer, WrongMasterKey } from '../../core/index.ts';
+import { codeOf, createSealer, WrongMasterKey } from '../../core/index.ts';
 import * as postgres from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
 import { SESSION_SETTINGS } from './export.ts';
@@ -137,7 +137,7 @@ async function lockEmpty(client: Client, tables: readonly ExportedTable[]): Prom
   try {
     await client.query(`lock table ${tables.map(({ name }) => quoted(name)).join(', ')} in access exclusive mode`);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE)) throw error;
+    if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
     throw new BackupError('another process uses the database. Stop it first');
   }
   const checked = tables.filter(({ name }) => !REPLACED.some((replaced) => replaced === name));

@@ -1,4 +1,6 @@
 /** One line of `dragoman doctor`. */
+import { errorText } from '../../core/index.ts';
+
 export interface Finding {
   readonly about: string;
   readonly state: 'good' | 'bad' | 'note';
@@ -16,8 +18,7 @@ export const note = inState('note');
 export const judged = (about: string, isBad: boolean, text: string, advice: string): Finding =>
   isBad ? bad(about, text + advice) : good(about, text);
 
-export const firstLineOf = (error: unknown): string =>
-  error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+export const firstLineOf = (error: unknown): string => errorText(error).split('\n')[0] ?? '';
 
 /** In a unit that a person reads at a glance. */
 export function duration(seconds: number): string {

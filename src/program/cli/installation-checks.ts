@@ -2,7 +2,7 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { type Clock, DAY_MS, systemClock } from '../../core/index.ts';
+import { type Clock, DAY_MS, errorText, systemClock } from '../../core/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, firstRow, type MigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
@@ -78,7 +78,6 @@ export async function checkMirror({ RESULT_MIRROR_DIR: folder }: Config): Promis
     await access(folder, constants.W_OK);
     return [await checkFree('Mirror', folder, 'free some space or lower RESULT_MIRROR_MAX_BYTES')];
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return [bad('Mirror', `${reason}; mount or create RESULT_MIRROR_DIR`)];
+    return [bad('Mirror', `${errorText(error)}; mount or create RESULT_MIRROR_DIR`)];
   }
 }

@@ -7,6 +7,7 @@ import { parseNanos, parsePpm } from '../../core/index.ts';
 import type { Row } from '../../platform/db/index.ts';
 import { type AppContext, CliError } from '../server/index.ts';
 import { BY_CLI, withContext } from './context.ts';
+import { firstLineOf } from './finding.ts';
 import { confirm, info, print } from './output.ts';
 
 interface Options
@@ -60,8 +61,7 @@ async function readList(file: string) {
   try {
     return setup.parseLitellmList(await readFile(file, 'utf8'));
   } catch (error) {
-    const reason = error instanceof Error ? error.message.split('\n')[0] : String(error);
-    throw new CliError(`--list: ${file} is not a price list in the form of LiteLLM: ${reason}`);
+    throw new CliError(`--list: ${file} is not a price list in the form of LiteLLM: ${firstLineOf(error)}`);
   }
 }
 

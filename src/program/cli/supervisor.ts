@@ -1,6 +1,6 @@
 /** The workers of a server: starts them, replaces those that end, or all of them one by one at a reload, and stops them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorFields, type Log, systemClock } from '../../core/index.ts';
+import { errorFields, errorText, type Log, systemClock } from '../../core/index.ts';
 import { LinkDown } from '../../platform/cluster/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { CliError } from '../server/index.ts';
@@ -177,7 +177,7 @@ export class Supervisor {
       fresh.kill();
       this.#replacing = 0;
       if (old?.hasEnded) void this.#restart(worker, UNKNOWN_END);
-      throw new CliError(`${name}: the new process failed, and the old one stays. ${messageOf(error)}`);
+      throw new CliError(`${name}: the new process failed, and the old one stays. ${errorText(error)}`);
     }
     this.#replacing = 0;
     report(`${name}: process ${fresh.pid} is ready; process ${old?.pid} finishes its requests.`);
@@ -195,9 +195,7 @@ const givenUp = ({ code, signal }: WorkerEnd): string =>
     signal === null ? `with exit code ${code}` : `by ${signal}`
   }; the log above says why.`;
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** A worker that reports a problem describes it for the operator. */
 function rethrow(error: unknown): never {
-  throw new CliError(error instanceof LinkDown ? 'A worker ended during the start.' : messageOf(error));
+  throw new CliError(error instanceof LinkDown ? 'A worker ended during the start.' : errorText(error));
 }

@@ -8,9 +8,9 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
+import { codeOf } from '../../../core/index.ts';
 import { EmbeddedUnavailable, unsupportedPlatform } from './failure.ts';
 import { canRead, type OsUser } from './os-user.ts';
-import { errorCode } from './process.ts';
 
 export interface Binaries {
   readonly initdb: string;
@@ -91,7 +91,7 @@ async function linkLibraries(root: string): Promise<boolean> {
     for (const { source, target } of await listedLinks(root)) await linkLibrary(join(root, source), join(root, target));
     return true;
   } catch (error) {
-    if (['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) return false;
+    if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error) ?? '')) return false;
     throw error;
   }
 }
@@ -108,7 +108,7 @@ async function linkLibrary(source: string, target: string): Promise<void> {
     else await symlink(relative(dirname(target), source), target);
   } catch (error) {
     // Another process is preparing the same package.
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 }
 

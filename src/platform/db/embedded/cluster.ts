@@ -3,12 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
+import { codeOf } from '../../../core/index.ts';
 import { EMBEDDED_CONNECTIONS } from '../../../rules/index.ts';
 import type { Binaries } from './binaries.ts';
 import type { DataLocation } from './data-location.ts';
 import { APPLICATION_ROLE, DATABASE, LAUNCHER_ROLE, type Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, embeddedFailure } from './failure.ts';
-import { errorCode, readIfExists, runProgram } from './process.ts';
+import { readIfExists, runProgram } from './process.ts';
 
 /** Written to postgresql.conf once, where an operator can change them. */
 const TUNING: readonly string[] = [
@@ -87,7 +88,7 @@ async function create(client: Client, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch (error) {
-    if (!ALREADY_EXISTS.includes(errorCode(error))) throw error;
+    if (!ALREADY_EXISTS.includes(codeOf(error) ?? '')) throw error;
   }
 }
 

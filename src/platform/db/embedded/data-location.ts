@@ -8,10 +8,10 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, realpath, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { valueOfJson } from '../../../core/index.ts';
+import { codeOf, valueOfJson } from '../../../core/index.ts';
 import { EmbeddedUnavailable } from './failure.ts';
 import { canEnter, type OsUser, osUserFor } from './os-user.ts';
-import { errorCode, readIfExists } from './process.ts';
+import { readIfExists } from './process.ts';
 
 export interface DataLocation {
   /** Holds the cluster and, when they had to be copied, the binaries. */
@@ -115,7 +115,7 @@ async function createElsewhere(dataDir: string, osUser: OsUser | undefined): Pro
         await chmod(directory, PASSABLE);
         return directory;
       } catch (error) {
-        if (errorCode(error) !== 'EEXIST') break;
+        if (codeOf(error) !== 'EEXIST') break;
       }
     }
   }

@@ -6,9 +6,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId, isProcessAlive, processStartTime, valueOfJson } from '../../../core/index.ts';
+import { bootId, codeOf, isProcessAlive, processStartTime, valueOfJson } from '../../../core/index.ts';
 import type { Notify } from './data-location.ts';
-import { errorCode, readIfExists } from './process.ts';
+import { readIfExists } from './process.ts';
 
 /** Short against a warm start (about 100 ms), long against the cost of a check (about 0.1 ms). */
 const POLL_MS = 20;
@@ -67,7 +67,7 @@ async function create(path: string, lock: string): Promise<boolean> {
     await writeFile(path, lock, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }
@@ -102,6 +102,6 @@ async function remove(path: string, stale: string): Promise<void> {
     if ((await readFile(aside, 'utf8')) === stale) await rm(aside, { force: true });
     else await rename(aside, path);
   } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
   }
 }

@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { codeOf } from '../../../core/index.ts';
 import { ADVISORY_LOCK } from '../advisory-lock.ts';
 import { prepareBinaries } from './binaries.ts';
 import { ensureDatabase, passwordOf, prepareCluster } from './cluster.ts';
@@ -19,7 +20,6 @@ import {
   startPostmaster,
   stopPostmaster,
 } from './postmaster.ts';
-import { errorCode } from './process.ts';
 import { holderName, tryRoleLock } from './role-lock.ts';
 
 export interface Membership {
@@ -89,7 +89,7 @@ export async function leaveServer(membership: Membership, client: Client | undef
     await withLock(membership.location.lock, notify, leave);
   } catch (error) {
     // The data directory was deleted: no lock is possible, and no other process can start there.
-    if (errorCode(error) !== 'ENOENT') throw error;
+    if (codeOf(error) !== 'ENOENT') throw error;
     await leave();
   }
 }
@@ -155,7 +155,7 @@ async function isLast(client: Client): Promise<boolean> {
 
 /** How long to retry after this error; 0 for a permanent one. */
 function retryTimeMs(error: unknown): number {
-  const code = errorCode(error);
+  const code = codeOf(error) ?? '';
   if (code === CANNOT_CONNECT_NOW) return RECOVERY_TIMEOUT_MS;
   if (!(error instanceof Error)) return 0;
   const isSocketMissing = code === 'ENOENT' && 'syscall' in error && error.syscall === 'connect';

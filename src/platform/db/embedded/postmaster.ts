@@ -9,13 +9,13 @@ import { rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isProcessAlive } from '../../../core/index.ts';
+import { codeOf, isProcessAlive } from '../../../core/index.ts';
 import { accessSettings } from './access-rules.ts';
 import type { Binaries } from './binaries.ts';
 import type { DataLocation, Notify } from './data-location.ts';
 import type { Transport } from './endpoint.ts';
 import { EmbeddedUnavailable, embeddedFailure, readLogSince } from './failure.ts';
-import { cleanEnvironment, commandOf, errorCode, readIfExists, runProgram } from './process.ts';
+import { cleanEnvironment, commandOf, readIfExists, runProgram } from './process.ts';
 import { openSocketDir, removeSocketDir, SOCKET_PORT } from './socket-dir.ts';
 
 export interface Postmaster {
@@ -301,7 +301,7 @@ function signal(postmaster: Postmaster, name: 'SIGINT' | 'SIGQUIT'): void {
   try {
     process.kill(postmaster.pid, name);
   } catch (error) {
-    if (errorCode(error) !== 'ESRCH') throw error;
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
 

@@ -2,6 +2,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { codeOf } from '../../../core/index.ts';
 import type { OsUser } from './os-user.ts';
 
 const execute = promisify(execFile);
@@ -62,9 +63,6 @@ export async function runProgram(
 /** Undefined when there is no such file. */
 export const readIfExists = (path: string): Promise<string | undefined> =>
   readFile(path, 'utf8').catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (codeOf(error) === 'ENOENT') return undefined;
     throw error;
   });
-
-export const errorCode = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -7,10 +7,9 @@ import { createHash } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isProcessAlive } from '../../../core/index.ts';
+import { codeOf, isProcessAlive } from '../../../core/index.ts';
 import { EmbeddedUnavailable } from './failure.ts';
 import { canEnter, type OsUser } from './os-user.ts';
-import { errorCode } from './process.ts';
 
 /** Only part of the name of the socket: nothing listens on the network. */
 export const SOCKET_PORT = 5432;
@@ -58,7 +57,7 @@ async function createOwn(directory: string, osUser: OsUser | undefined): Promise
   try {
     await mkdir(directory, { mode: 0o700 });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
     if (!(await isOwn(directory, osUser))) return false;
   }
   await chmod(directory, 0o700);
