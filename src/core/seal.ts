@@ -95,4 +95,4 @@ export function openGrant<T>(sealer: Sealer, location: SealLocation, token: stri
 /** HKDF-SHA-256 without salt, 32 bytes; the callback secret of a key is one of these (V 6 r5). */
 export const derive = (secret: string, info: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', info, 32));
 
-export const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
+export const hmac = (key: Uint8Array | string, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -60,3 +60,7 @@ function checkHost(host: string): UrlRejection | undefined {
 }
 
 const reject = (message: string): UrlRejection => ({ message });
+
+/** `encodeURIComponent` leaves five characters that RFC 3986 reserves. */
+export const encodeStrictly = (text: string): string =>
+  encodeURIComponent(text).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -1,6 +1,6 @@
 /** Usage, revenue, cost and margin by any combination of dimensions, and the charts of calls. Reads roll-ups only. */
 import { z } from 'zod';
-import { failAt, HOUR_MS } from '../../core/index.ts';
+import { defined, failAt, HOUR_MS } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import { readAccountStats, readRequestStats } from '../../observe/request-log/index.ts';
 import { snapshot, streamRows } from '../../platform/db/index.ts';
@@ -77,7 +77,7 @@ export async function sendUsage(
   const [measure, direction] = (sort ?? '').split('.');
   const order =
     sort === undefined ? undefined : { by: measure as ledger.SortedMeasure, isAscending: direction === 'asc' };
-  const breakdown: ledger.BreakdownQuery = { start, end, by, only: withoutAbsent(filters), order };
+  const breakdown: ledger.BreakdownQuery = { start, end, by, only: defined(filters), order };
   await snapshot(db, async (tx) => {
     if (format === 'csv') {
       const batches = streamRows(tx, ledger.breakdownQuery(breakdown));
@@ -102,9 +102,6 @@ export async function sendUsage(
     });
   });
 }
-
-const withoutAbsent = (filters: Readonly<Record<string, string | undefined>>) =>
-  Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 
 export const USAGE_OPERATIONS = {
   'admin.usage': operation({

@@ -1,7 +1,6 @@
 /** Rates of public price lists as text: decimals without float arithmetic, factors, and single rates for comparison. */
 import type { z } from 'zod';
 import { formatNanos, parseNanos } from '../../core/index.ts';
-import { words } from '../../rules/index.ts';
 import { lacksOutput, type Prices } from '../../schemas/index.ts';
 
 /** Decimal dollars by rate name, as in the configuration. */
@@ -79,7 +78,3 @@ export function withOutput(rates: ListedRates): { readonly rates: ListedRates; r
   if (!lacksOutput(rates)) return { rates, remarks: [] };
   return { rates: { ...rates, output: '0' }, remarks: ['the list has no price of output, which is imported as 0'] };
 }
-
-/** Our names of the rates by those of a list, as `theirs:ours`. */
-export const namesIn = (...lines: readonly string[]): Readonly<Record<string, string>> =>
-  Object.fromEntries(words(...lines).map((pair) => pair.split(':')));

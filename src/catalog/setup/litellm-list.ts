@@ -1,6 +1,7 @@
 /** Reader of price lists of LiteLLM: dollars per token, piece and second. Steps and tiers are endings of a member; sizes are part of a model's name. */
 import { z } from 'zod';
 import { entryOf, isGlob, matchesGlob } from '../../core/index.ts';
+import { pairsIn } from '../../rules/index.ts';
 import { lacksOutput } from '../../schemas/index.ts';
 import * as listed from './listed-rates.ts';
 
@@ -11,7 +12,7 @@ export type LitellmList = z.infer<typeof List>;
 
 export const parseLitellmList = (text: string): LitellmList => List.parse(JSON.parse(text));
 
-const TOKENS = listed.namesIn(
+const TOKENS = pairsIn(
   'input_cost_per_token:input input_cost_per_token_cache_hit:cached_input cache_read_input_token_cost:cached_input',
   'cache_read_input_audio_token_cost:cached_audio_input cache_read_input_image_token_cost:cached_image_input',
   'cache_creation_input_token_cost:cache_write cache_creation_input_token_cost_above_1hr:cache_write_1h',

@@ -1,8 +1,10 @@
 /** Reader of the public price list, with exact decimals. A remark says where a price is not exactly that of the list. */
 import type { ModelInfo, ModelPrice } from '@pydantic/genai-prices';
+import { pairsIn } from '../../rules/index.ts';
 import * as listed from './listed-rates.ts';
 
-const RATES = listed.namesIn(
+/** Our names of the rates by those of the list. */
+const RATES = pairsIn(
   'input_mtok:input cache_read_mtok:cached_input cache_audio_read_mtok:cached_audio_input',
   'cache_image_read_mtok:cached_image_input cache_write_mtok:cache_write cache_write_1h_mtok:cache_write_1h',
   'output_mtok:output output_reasoning_mtok:reasoning output_citation_mtok:citation input_audio_mtok:audio_input',

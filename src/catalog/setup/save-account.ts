@@ -1,12 +1,12 @@
 /** Saves an upstream account: one of a configuration file, or changes of a stored one. Its secrets are stored sealed. */
 import { isDeepStrictEqual } from 'node:util';
-import { proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../../core/index.ts';
+import { defined, proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import * as rules from '../../rules/index.ts';
 import { type AccountChange, columnsOf, shownGroups, storedGroups } from '../../schemas/index.ts';
 import { credentialLocation, proxyLocation } from '../index.ts';
 import { accountErrors, possibleFeatures } from './references.ts';
-import { saveRow, withoutUndefined } from './save-row.ts';
+import { saveRow } from './save-row.ts';
 import { SetupError } from './setup-document.ts';
 
 /** What a stored account keeps is undefined; a new account has an address and a credential. */
@@ -50,13 +50,13 @@ export async function saveAccount(
   // An account that signs in as the machine has no credential of its own.
   const secret = api_key ?? (stored ? undefined : NO_CREDENTIAL);
   const reach = {
-    ...withoutUndefined({
+    ...defined({
       base_url: account.base_url,
       credential_sealed: secret && sealedOnce(stored?.credential_sealed, credentialLocation(id), secret),
     }),
     ...proxyColumns(proxy, (url) => sealedOnce(stored?.proxy_sealed, proxyLocation(id), url)),
   };
-  const reached = { ...stored, ...reach, ...withoutUndefined({ cloud: account.cloud }) };
+  const reached = { ...stored, ...reach, ...defined({ cloud: account.cloud }) };
   if (stored && !isDeepStrictEqual(reached, stored)) await forgetHealth(tx, id);
   return saveRow(tx, {
     table: 'accounts',

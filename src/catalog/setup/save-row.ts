@@ -1,6 +1,6 @@
 /** Saves one configured object as a row, and reports whether it was created or changed. */
 import { type Insertable, sql } from 'kysely';
-import { newId, type StoredLimits } from '../../core/index.ts';
+import { defined, newId, type StoredLimits } from '../../core/index.ts';
 import { firstRow, type Rows, type Tx } from '../../platform/db/index.ts';
 import { type AppliedConfig, columnsOf, type SetupFile, withoutLimits } from '../../schemas/index.ts';
 
@@ -23,7 +23,7 @@ export interface RowInput<T extends Table> {
 /** Inserts the row, or updates it when a column differs. Reads first, because even an update of no row makes every replica reload. */
 export async function saveRow<T extends Table>(tx: Tx, row: RowInput<T>): Promise<'created' | 'changed' | undefined> {
   const { table, identity, columns } = row;
-  const entries = Object.entries(withoutUndefined(columns));
+  const entries = Object.entries(defined(columns));
   const where = sql.join(
     Object.entries(identity).map(([name, value]) => sql`${sql.ref(name)} = ${value}`),
     sql` and `,
@@ -46,7 +46,7 @@ export async function insertRow<T extends Table>(
   tx: Tx,
   { table, identity, columns, defaults }: RowInput<T>,
 ): Promise<boolean> {
-  const row = { ...identity, ...defaults, ...withoutUndefined(columns) } as Insertable<Rows[T]>;
+  const row = { ...identity, ...defaults, ...defined(columns) } as Insertable<Rows[T]>;
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto(table)
     .values(row as never)
@@ -54,9 +54,6 @@ export async function insertRow<T extends Table>(
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows === 1n;
 }
-
-export const withoutUndefined = <T extends object>(value: { [K in keyof T]: T[K] | undefined }): T =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
 
 type Entry<L extends keyof SetupFile> = SetupFile[L][number];
 /** Null removes what is stored; what is absent stays. */

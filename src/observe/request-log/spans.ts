@@ -1,7 +1,7 @@
 /** OpenTelemetry traces, made when a call has ended. Only client spans have `gen_ai.*`, so that sums count a call once. Never text of a request. */
 import type { Attributes, Context } from '@opentelemetry/api';
 import type { Catalog } from '../../catalog/index.ts';
-import { type Clock, type Log, within } from '../../core/index.ts';
+import { type Clock, defined, type Log, within } from '../../core/index.ts';
 import { version } from '../../platform/version.ts';
 import { type AttemptTrace, type Call, type CompletedCall, ROUTES } from '../../platform/web/index.ts';
 import { type Style, telemetryProvider } from '../../rules/index.ts';
@@ -182,6 +182,3 @@ function errorType({ outcome, status }: AttemptTrace): string | undefined {
   if (!isFault(outcome)) return undefined;
   return outcome === 'failed' ? (status !== undefined && status >= 400 ? String(status) : '_OTHER') : outcome;
 }
-
-const defined = (attributes: Readonly<Record<string, Attributes[string]>>): Attributes =>
-  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));

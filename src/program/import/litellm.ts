@@ -5,7 +5,7 @@
 import { createDecipheriv, hash } from 'node:crypto';
 import { parse as parseYaml } from 'yaml';
 import { litellmPrice } from '../../catalog/setup/index.ts';
-import { formatNanos, type StoredLimits } from '../../core/index.ts';
+import { defined, formatNanos, type StoredLimits } from '../../core/index.ts';
 import { BARE_MODELS, type ImportedKind, KINDS_BY_SOURCE } from '../../rules/index.ts';
 import { azureAccount, bedrockAccount, type CloudKind, type CloudParts, isCloud, vertexAccount } from './clouds.ts';
 import { nanosOf } from './decimal.ts';
@@ -210,10 +210,7 @@ function finished({ limits, ...channel }: Collected): DraftChannel {
     Number(only[name] ?? 0) > 0 ? Number(only[name]) : undefined,
   );
   const settings = { rpm, tpm, weight, max_concurrency: parallel };
-  return {
-    ...channel,
-    settings: Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)),
-  };
+  return { ...channel, settings: defined(settings) };
 }
 
 function accessGroupsOf(deployments: readonly Deployment[]): ReadonlyMap<string, readonly string[]> {
@@ -310,7 +307,8 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
     return draft.lose('key', name, 'its team is blocked or deleted in the source');
   if (!isKnown) addOwner(draft, ref === NOBODY ? { user_id: `${draft.source}-keys` } : { user_id }, 'user');
   const user = isKnown || ref !== NOBODY ? ref : `user:${draft.source}-keys`;
-  const { limits, remarks } = limitsOf({ ...budget, ...withoutEmpty(row) });
+  // A key without a value of its own has that of its budget.
+  const { limits, remarks } = limitsOf({ ...budget, ...defined(row) });
   const { spend_total: left } = limits;
   const [own, whole] = [row.models, owner?.models].map((text) => modelsOf(text, accessGroups));
   const models = own && whole ? inBoth(own, whole) : (own ?? whole);
@@ -327,10 +325,6 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
     ],
   });
 }
-
-/** A key without a value of its own has that of its budget. */
-const withoutEmpty = (row: SourceRow): SourceRow =>
-  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
 
 /** Names of each list that the other one has, by itself or by a pattern. */
 function inBoth(a: readonly string[], b: readonly string[]): readonly string[] {

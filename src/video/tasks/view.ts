@@ -2,7 +2,7 @@
  * Tasks as callers see them: the task object (V 2) and the video object of the compatibility entry (V 4.7). Neither contains the prompt,
  * the media, or an id or address of the provider.
  */
-import { unixSeconds } from '../../core/index.ts';
+import { defined, unixSeconds } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { ReportedUsage } from '../upstream/client.ts';
 import { errorOf, parametersOf, reportedOf, statusOf, type TaskRow } from './task.ts';
@@ -106,6 +106,3 @@ export function videoView(task: TaskRow) {
     label: task.label ?? undefined,
   });
 }
-
-const defined = <T extends object>(value: T): T =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;

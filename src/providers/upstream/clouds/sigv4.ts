@@ -1,5 +1,6 @@
 /** AWS Signature Version 4, for requests whose body is at hand. */
-import { createHash, createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
+import { encodeStrictly, hmac } from '../../../core/index.ts';
 import type { HttpRequest } from '../../../platform/http/index.ts';
 
 export interface AwsCredentials {
@@ -18,9 +19,6 @@ const ALGORITHM = 'AWS4-HMAC-SHA256';
 /** Headers that are signed where a request has them; proxies may change others. */
 const SIGNED: ReadonlySet<string> = new Set(['content-type']);
 
-const sha256 = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex');
-const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-
 export function signV4(request: HttpRequest, { id, secret, token }: AwsCredentials, scope: SigningScope): HttpRequest {
   const date = new Date(scope.now).toISOString().replaceAll(/[:-]|\.\d{3}/g, '');
   const day = date.slice(0, 8);
@@ -34,12 +32,12 @@ export function signV4(request: HttpRequest, { id, secret, token }: AwsCredentia
     ...signed.map(([name, value]) => `${name}:${value}`),
     '',
     names,
-    sha256(bodyOf(request.body)),
+    hash('sha256', bodyOf(request.body)),
   ].join('\n');
   const place = `${day}/${scope.region}/${scope.service}/aws4_request`;
   const keys = [day, scope.region, scope.service, 'aws4_request'];
   const key = keys.reduce((last: string | Buffer, text) => hmac(last, text), `AWS4${secret}`);
-  const signature = hmac(key, [ALGORITHM, date, place, sha256(canonical)].join('\n')).toString('hex');
+  const signature = hmac(key, [ALGORITHM, date, place, hash('sha256', canonical)].join('\n')).toString('hex');
   const authorization = `${ALGORITHM} Credential=${id}/${place}, SignedHeaders=${names}, Signature=${signature}`;
   return { ...request, headers: [...headers, 'authorization', authorization] };
 }
@@ -65,8 +63,5 @@ function signedHeaders(flat: readonly string[]): (readonly [string, string])[] {
 function canonicalTarget(target: string): [path: string, query: string] {
   const [path = '/', query = ''] = target.split(/\?(.*)/s, 2);
   const entries = query === '' ? [] : query.split('&').map((entry) => (entry.includes('=') ? entry : `${entry}=`));
-  return [path.split('/').map(encoded).join('/'), entries.sort().join('&')];
+  return [path.split('/').map(encodeStrictly).join('/'), entries.sort().join('&')];
 }
-
-const encoded = (segment: string): string =>
-  encodeURIComponent(segment).replaceAll(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
