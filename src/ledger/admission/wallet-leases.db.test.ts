@@ -499,20 +499,21 @@ test('money in use on another replica is not returned: a call is rejected when t
     const rows = await db.selectFrom('leases').select('is_wanted').where('user_id', '=', userId).execute();
     return rows.some(({ is_wanted }) => is_wanted);
   };
-  const answer = async (): Promise<void> => {
-    await until('the other replica to be asked', isAsked);
-    await until('the answer', async () => {
-      otherClock.advance(250);
-      return !(await isAsked());
-    });
-  };
-  await answer();
+  const isAnswered = async (): Promise<boolean> => !(await isAsked());
+  await until('the other replica to be asked', isAsked);
+  // One turn of it, which must not see what the second call asks for.
+  otherClock.advance(250);
+  await until('the answer', isAnswered);
   open.release();
   clock.advance(1);
   const second = tryAdmit(one, userId, 700n);
   assert.equal(await passUntil(clock, first), undefined);
   assert.equal(await leased(userId), 300n);
-  await answer();
+  await until('the other replica to be asked again', isAsked);
+  await until('the second answer', () => {
+    otherClock.advance(250);
+    return isAnswered();
+  });
   const admitted = await passUntil(clock, second);
   assert.ok(admitted, 'what was in use before is free now');
   admitted.release();
