@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import { fail, notFound } from '../../core/index.ts';
-import { type Row, snapshot, type Tx } from '../../platform/db/index.ts';
+import { allRows, type Row, snapshot, type Tx } from '../../platform/db/index.ts';
 import { CALLBACK_STATES } from '../../rules/index.ts';
 import { line, ShownCallback, ShownCallbackAttempt, shownRow } from '../../schemas/index.ts';
 import { type CallbackEventRow, deliverEventNow, redeliverEvent } from '../../video/index.ts';
@@ -49,10 +49,8 @@ export const CALLBACKS_OPERATIONS = {
       const found = await snapshot(db, async (tx) => {
         const event = await eventOf(tx, id).executeTakeFirst();
         if (!event) throw notFound('callback', id);
-        const { rows: attempts } = await sql<Row<'callback_attempts'>>`
-          select * from callback_attempts where user_id = ${event.user_id} and event_id = ${id} order by attempt`.execute(
-          tx,
-        );
+        const attempts = await allRows(tx)<Row<'callback_attempts'>>`
+          select * from callback_attempts where user_id = ${event.user_id} and event_id = ${id} order by attempt`;
         return { event, attempts };
       });
       return {

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { findRequest } from '../../observe/request-log/index.ts';
-import { type Db, likePattern, snapshot } from '../../platform/db/index.ts';
+import { allRows, type Db, likePattern, snapshot } from '../../platform/db/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { HIT_KINDS, type Hit, type HitKind } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
@@ -61,11 +61,10 @@ const byPart =
         columns.map((column) => sql`${column} ilike ${likePattern(pattern)}`),
         sql` or `,
       );
-    const { rows: found } = await sql<Found>`
+    return allRows(db)<Found>`
       select id, title, detail, "group" from (${rows}) own
       where (${matches(`*${text}*`)}) ${owner === undefined ? sql`` : sql`and user_id = ${owner}`}
-      order by id = ${text} desc, (${matches(`${text}*`)}) desc, title, id limit ${limit}`.execute(db);
-    return found;
+      order by id = ${text} desc, (${matches(`${text}*`)}) desc, title, id limit ${limit}`;
   };
 
 const MIN_RANDOM_CHARS = 4;

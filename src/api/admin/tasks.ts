@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { notFound } from '../../core/index.ts';
-import { firstRow, type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
+import { allRows, firstRow, type Row, snapshot, sortedRows } from '../../platform/db/index.ts';
 import { ASSET_STATUSES, SESSION_STATUSES, TASK_STATUSES } from '../../rules/index.ts';
 import { OperatorAsset, OperatorAuthorization, OperatorTask, OwnAuthorization, shownRow } from '../../schemas/index.ts';
 import { shownHold } from '../../video/index.ts';
@@ -85,10 +85,8 @@ export const TASKS_OPERATIONS = {
       const found = await snapshot(db, async (tx) => {
         const task = await firstRow(tx)<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`;
         if (!task) throw notFound('video task', id);
-        const { rows: used } = await sql<Row<'video_task_assets'>>`
-          select * from video_task_assets where user_id = ${task.user_id} and task_id = ${id} order by asset_id`.execute(
-          tx,
-        );
+        const used = await allRows(tx)<Row<'video_task_assets'>>`
+          select * from video_task_assets where user_id = ${task.user_id} and task_id = ${id} order by asset_id`;
         return { ...taskForOperator(task), assets: used.map(({ asset_id }) => asset_id) };
       });
       return { object: 'task', currency: 'USD', ...found };

@@ -1,6 +1,5 @@
 /** Models of provider groups that are neither priced nor free, and those that give their replies away by a missing rate. */
-import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { allRows, type Db } from '../../platform/db/index.ts';
 import { isEmbeddingModel } from '../../rules/index.ts';
 import { lacksOutput, REPLY_RATES } from '../../schemas/index.ts';
 
@@ -28,14 +27,12 @@ interface PricedModel {
 const nameOf = ({ pattern, group_id }: PricedModel): string => `${pattern} of ${group_id}`;
 
 /** In the order of the configuration, and only those with a fault. Announced prices do not count yet. */
-async function readPriced(db: Db): Promise<PricedModel[]> {
-  const { rows } = await sql<PricedModel>`
+const readPriced = (db: Db): Promise<PricedModel[]> =>
+  allRows(db)<PricedModel>`
     select * from (
       select m.pattern, m.group_id, g.position, g.id, m.position as line, m.id as model, coalesce((
         select p.rates from prices p where p.model_id = m.id and p.valid_from <= now()
         order by p.valid_from desc, p.id desc limit 1), '{}') as rates
       from models m join groups g on g.id = m.group_id where g.style <> 'video' and not m.free) own
     where not rates ?| ${REPLY_RATES}::text[]
-    order by position, id, line, model limit ${MAX_LISTED}`.execute(db);
-  return rows;
-}
+    order by position, id, line, model limit ${MAX_LISTED}`;

@@ -2,7 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
-import { type Db, deleteBatch, firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
+import {
+  allRows,
+  type Db,
+  deleteBatch,
+  firstRow,
+  type Row,
+  type StoreServices,
+  type Tx,
+} from '../../platform/db/index.ts';
 import { CONVERSATION_ID, CONVERSATIONS } from '../../rules/index.ts';
 import { fullInputItem } from '../stored/input-items.ts';
 
@@ -110,10 +118,9 @@ export class ConversationStore {
   }
 
   async #rows(id: string, userId: string, itemId?: string): Promise<ItemRow[]> {
-    const { rows } = await sql<ItemRow>`
+    return allRows(this.#options.db)<ItemRow>`
       select * from conversation_items where user_id = ${userId} and conversation_id = ${id}
-        and ${itemId === undefined ? sql`true` : sql`id = ${itemId}`} order by n`.execute(this.#options.db);
-    return rows;
+        and ${itemId === undefined ? sql`true` : sql`id = ${itemId}`} order by n`;
   }
 
   #open({ conversation_id: id, n, sealed }: ItemRow): string {

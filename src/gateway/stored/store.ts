@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import { DAY_MS, errorFields, fail, failAt } from '../../core/index.ts';
-import { firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
+import { allRows, firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 import { noteContainers } from './containers.ts';
 import {
@@ -327,11 +327,10 @@ export class ResponseStore {
   async #rowsWith(itemIds: readonly string[], userId: string): Promise<ItemRow[]> {
     const { db, clock, days } = this.#options;
     if (days === 0 || itemIds.length === 0) return [];
-    const { rows } = await sql<ItemRow>`
+    return allRows(db)<ItemRow>`
       select id, account_id, item_ids, ${sizeOf('bytes')} as bytes from stored_responses
       where item_ids && ${itemIds}::text[] and user_id = ${userId} and not is_hidden
-        and expires_at > ${new Date(clock.now())} order by created_at desc limit ${MAX_ITEM_ROWS}`.execute(db);
-    return rows;
+        and expires_at > ${new Date(clock.now())} order by created_at desc limit ${MAX_ITEM_ROWS}`;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Spend limits of keys and users: spent = roll-ups + settled here + maximum costs in flight. Exact for a replica, the workers of a machine, and with Redis. */
 import { sql } from 'kysely';
 import * as core from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { allRows, type Db } from '../../platform/db/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
 import * as spend from './spend-counts.ts';
 import { rejectOverLimit } from './spend-rejection.ts';
@@ -255,13 +255,12 @@ export async function readSpent(
   since: 'day' | 'month' = 'month',
 ): Promise<readonly SpentRow[]> {
   const today = core.utcDay(at);
-  const { rows } = await sql<SpentRow>`
+  return allRows(db)<SpentRow>`
     select d.user_id as "userId", coalesce(k.spend_id, d.key_id) as "spendId", sum(d.nanos)::bigint as month,
       coalesce(sum(d.nanos) filter (where d.day = ${today}::date), 0)::bigint as day
     from usage_daily d left join keys k on k.id = d.key_id
     where d.user_id = any(${userIds}) and d.day between date_trunc(${since}, ${today}::date)::date and ${today}::date
-    group by 1, 2`.execute(db);
-  return rows;
+    group by 1, 2`;
 }
 
 /** Recorded spending of a key in its life, with those that it replaces. */

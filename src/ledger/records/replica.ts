@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
 import { base62, type Clock } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { allRows, type Db } from '../../platform/db/index.ts';
 
 /** A replica without a heartbeat for this long counts as dead. Compared with the clock of the database. */
 export const REPLICA_LIFETIME_MS = 60_000;
@@ -108,14 +108,12 @@ export interface StaleReplica {
 }
 
 /** Replicas that died and whose journal was not recovered. Their leases stay held until it is, or until an operator removes them. */
-export async function staleReplicas(db: Db): Promise<StaleReplica[]> {
-  const { rows } = await sql<StaleReplica>`
+export const staleReplicas = (db: Db): Promise<StaleReplica[]> =>
+  allRows(db)<StaleReplica>`
     select r.id, r.host, r.seen_at as "seenAt",
       coalesce((select sum(l.nanos) from leases l where l.replica_id = r.id), 0)::bigint as leased
     from replicas r where r.seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond'
-    order by r.seen_at`.execute(db);
-  return rows;
-}
+    order by r.seen_at`;
 
 /** Removes a replica and returns its leases. Its journal must be recovered, or an operator must know that it is lost for good. */
 export async function removeReplica(db: Db, id: string): Promise<void> {

@@ -1,6 +1,6 @@
 /** The checks of the ledger: of what is new, in bounded passes against verified sums, and of every entry. They never repair anything. */
 import { sql } from 'kysely';
-import { ADVISORY_LOCK, type Db, openDatabase, type Tx } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, allRows, type Db, openDatabase, type Tx } from '../../platform/db/index.ts';
 import type { Words } from '../../rules/index.ts';
 import * as segments from './segments.ts';
 
@@ -68,8 +68,8 @@ async function addSegments(tx: Tx, checkpoint: segments.Checkpoint): Promise<big
 }
 
 /** One statement, so that wallets, entries, holds and leases are of one moment. */
-async function compareWallets(tx: Tx, { entryId }: segments.Checkpoint): Promise<readonly LedgerFault[]> {
-  const { rows } = await sql<LedgerFault>`
+const compareWallets = (tx: Tx, { entryId }: segments.Checkpoint): Promise<readonly LedgerFault[]> =>
+  allRows(tx)<LedgerFault>`
     with
       fresh as (select * from entries where id > ${entryId}),
       sums as (
@@ -101,9 +101,7 @@ async function compareWallets(tx: Tx, { entryId }: segments.Checkpoint): Promise
     select * from (
       select 'a hold is overdue', reference, 0, nanos from holds
       where state = 'held' and check_after < now() - interval '1 hour' limit ${MAX_FAULTS}) overdue
-    limit ${MAX_FAULTS}`.execute(tx);
-  return rows;
-}
+    limit ${MAX_FAULTS}`;
 
 interface HoldFault extends LedgerFault {
   readonly id: bigint;
@@ -172,10 +170,8 @@ export async function checkAllEntries(url: string): Promise<readonly LedgerFault
 }
 
 /** Recomputes every counter from the entries, which takes seconds per million of them. */
-export async function findLedgerFaults(db: Db): Promise<LedgerFault[]> {
-  const { rows } = await sql<LedgerFault>`select * from ledger_faults() limit 1000`.execute(db);
-  return rows;
-}
+export const findLedgerFaults = (db: Db): Promise<LedgerFault[]> =>
+  allRows(db)<LedgerFault>`select * from ledger_faults() limit 1000`;
 
 export async function checkLedger(db: Db): Promise<void> {
   const faults = await findLedgerFaults(db);

@@ -1,6 +1,6 @@
 /** Segments: consecutive entries that were verified together, with sums and a digest. They are verified again in turn, which finds changes of old entries. */
 import { type RawBuilder, sql } from 'kysely';
-import { firstRow, type Tx } from '../../platform/db/index.ts';
+import { allRows, firstRow, type Tx } from '../../platform/db/index.ts';
 
 export interface Checkpoint {
   /** The last entry of the last segment. */
@@ -91,10 +91,9 @@ export async function verifySegments(tx: Tx, count: number): Promise<readonly Fa
     sql`(select last_id from ledger_segments where is_faulty order by last_id limit ${count})
         union (select last_id from ledger_segments order by verified_at limit ${count})`,
   );
-  const { rows } = await sql<FaultySegment>`
+  return allRows(tx)<FaultySegment>`
     select first_id as first, last_id as last from ledger_segments where is_faulty order by last_id
-    limit 1000`.execute(tx);
-  return rows;
+    limit 1000`;
 }
 
 /** Verifies the segment after `last`. Returns its last entry, or undefined behind the newest segment. */

@@ -1,7 +1,7 @@
 /** Account statements: the entries of a wallet with the balance after each. */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { allRows, type Db } from '../../platform/db/index.ts';
 import { readWallet } from './wallets.ts';
 
 export type EntryKind = 'credit' | 'charge' | 'settle' | 'excess' | 'usage' | 'overdraft';
@@ -114,11 +114,10 @@ async function readLines(
   );
   const entriesBy = (column: string) =>
     sql`(select * from entries where ${sql.ref(column)} = ${userId} ${filters} order by id desc limit ${limit})`;
-  const { rows } = await sql<Omit<StatementLine, 'balance'>>`
+  return allRows(db)<Omit<StatementLine, 'balance'>>`
     select id, created_at as at, kind, case when credit = ${userId} then nanos else -nanos end as nanos, reference, reason,
       price_id as "priceId"
-    from (${entriesBy('debit')} union all ${entriesBy('credit')}) own order by id desc limit ${limit}`.execute(db);
-  return rows;
+    from (${entriesBy('debit')} union all ${entriesBy('credit')}) own order by id desc limit ${limit}`;
 }
 
 async function movesBetween(db: Db, userId: string, from: bigint, to: bigint) {

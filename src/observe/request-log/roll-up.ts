@@ -1,7 +1,7 @@
 /** Roll-ups of the request log by hour, built from its rows where they could not grow with each batch (`request-writer.ts`). A repeated run changes nothing. */
 import { sql } from 'kysely';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../core/index.ts';
-import { connect, type Database, type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
+import { allRows, connect, type Database, type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
 import { BUCKET_BOUNDS_MS, PACKED_CALLS } from './histogram.ts';
 import { MAX_MODELS } from './hour-sums.ts';
 import { HOUR_LOCK } from './request-writer.ts';
@@ -25,10 +25,8 @@ export class RequestRollUp {
 
   /** Returns zero, so that the next run waits for its time: an hour may be due again with the next call. */
   async run(): Promise<number> {
-    const { rows } = await sql<{ hour: number }>`
-      select (extract(epoch from hour) / 3600)::int as hour from request_hours_due order by hour limit ${MAX_HOURS}`.execute(
-      this.#database.db,
-    );
+    const rows = await allRows(this.#database.db)<{ hour: number }>`
+      select (extract(epoch from hour) / 3600)::int as hour from request_hours_due order by hour limit ${MAX_HOURS}`;
     if (rows.length === 0) return 0;
     // A connection of its own, because a large hour takes longer than statements of the pool may.
     const client = await connect(this.#database.url);

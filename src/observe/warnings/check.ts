@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Clock, formatNanos, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, type OpenWork, type Tx } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, allRows, type Db, type OpenWork, type Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, warningKind } from '../../rules/index.ts';
 import type { NoticeContent } from '../../schemas/index.ts';
 import { crossings, type KindsInUse } from './crossings.ts';
@@ -52,7 +52,7 @@ interface Crossing {
 
 async function updateStates(tx: Tx, kinds: KindsInUse, now: Date): Promise<readonly Crossing[]> {
   const same = sql`s.user_id = f.user_id and s.rule_id = f.rule_id and s.subject = f.subject and s.period = f.period`;
-  const { rows } = await sql<Crossing>`
+  return allRows(tx)<Crossing>`
     with found as materialized (${crossings(kinds, now)}),
     ended as (
       delete from warning_states s where not exists (select from found f where ${same})),
@@ -62,18 +62,15 @@ async function updateStates(tx: Tx, kinds: KindsInUse, now: Date): Promise<reado
     stored as (
       insert into warning_states (user_id, rule_id, subject, period, value)
       select user_id, rule_id, subject, period, value from fresh)
-    select user_id, rule_id, subject, name, value from fresh`.execute(tx);
-  return rows;
+    select user_id, rule_id, subject, name, value from fresh`;
 }
 
 /** One notice for each rule, however many subjects crossed its threshold. */
 async function writeNotices(tx: Tx, crossed: readonly Crossing[], now: Date): Promise<void> {
-  const { rows: rules } = await sql<WarningRow>`
+  const rules = await allRows(tx)<WarningRow>`
     select r.*, 0 as holds_for from warning_rules r
     where (r.user_id, r.id) in (select *
-    from unnest(${crossed.map((one) => one.user_id)}::text[], ${crossed.map((one) => one.rule_id)}::text[]))`.execute(
-    tx,
-  );
+    from unnest(${crossed.map((one) => one.user_id)}::text[], ${crossed.map((one) => one.rule_id)}::text[]))`;
   const byRule = Map.groupBy(crossed, ({ user_id, rule_id }) => `${user_id}\n${rule_id}`);
   const notices = rules.map((rule) => ({
     user_id: rule.user_id,

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { WrongMasterKey } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { type Db, DUE_SOON, type OpenWork, type StoreServices } from '../../platform/db/index.ts';
+import { allRows, type Db, DUE_SOON, type OpenWork, type StoreServices } from '../../platform/db/index.ts';
 import * as outbound from '../../platform/outbound/index.ts';
 import { type DestinationKind, NOTICE_RULES } from '../../rules/index.ts';
 import type { NoticeContent, QuietHours } from '../../schemas/index.ts';
@@ -81,7 +81,7 @@ export async function deliverNotices(services: SenderServices): Promise<number> 
 /** Owners take turns, each with few at a time: a slow receiver delays no other. Operators come first. After a crash a delivery is due when its lease ends. */
 async function takeDeliveries(db: Db): Promise<readonly TakenDelivery[]> {
   const { concurrency, perOwner, leaseMs } = NOTICE_RULES;
-  const { rows } = await sql<TakenDelivery>`
+  return allRows(db)<TakenDelivery>`
     with due as (
       select user_id, notice_id, destination_id, next_at, row_number() over (partition by user_id order by next_at) as turn
       from notice_deliveries where finished_at is null and next_at <= now()
@@ -99,8 +99,7 @@ async function takeDeliveries(db: Db): Promise<readonly TakenDelivery[]> {
     left join warning_destinations d on d.user_id = c.user_id and d.id = c.destination_id
     where e.user_id = c.user_id and e.notice_id = c.notice_id and e.destination_id = c.destination_id
     returning e.user_id, e.notice_id, e.destination_id as id, e.attempts, n.content, n.created_at,
-      coalesce(d.kind, 'webhook') as kind, d.url_sealed, d.secret_sealed, d.addresses, d.quiet`.execute(db);
-  return rows;
+      coalesce(d.kind, 'webhook') as kind, d.url_sealed, d.secret_sealed, d.addresses, d.quiet`;
 }
 
 async function deliver(services: SenderServices, delivery: TakenDelivery): Promise<void> {

@@ -1,6 +1,6 @@
 /** What was sent: notices with the state of each delivery. Every query contains the owner. */
 import { sql } from 'kysely';
-import { type Db, deleteBatch } from '../../platform/db/index.ts';
+import { allRows, type Db, deleteBatch } from '../../platform/db/index.ts';
 import { WARNING_LIMITS } from '../../rules/index.ts';
 import type { NoticeContent, ShownNotice } from '../../schemas/index.ts';
 import { titleOf } from './messages.ts';
@@ -22,7 +22,7 @@ export interface NoticePage {
 /** Newest first, and one row more when there are further ones. */
 export async function listNotices(db: Db, owner: string, { after, limit }: NoticePage): Promise<readonly NoticeRow[]> {
   const before = after ? sql`and (n.created_at, n.id) < (${after[0]}::timestamptz, ${after[1]})` : sql``;
-  const { rows } = await sql<NoticeRow>`
+  return allRows(db)<NoticeRow>`
     select n.id, n.content, n.created_at,
       to_char(n.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created,
       coalesce((
@@ -33,8 +33,7 @@ export async function listNotices(db: Db, owner: string, { after, limit }: Notic
         from notice_deliveries d left join warning_destinations w on w.user_id = d.user_id and w.id = d.destination_id
         where d.user_id = n.user_id and d.notice_id = n.id), '[]') as deliveries
     from notices n where n.user_id = ${owner} ${before}
-    order by n.created_at desc, n.id desc limit ${limit + 1}`.execute(db);
-  return rows;
+    order by n.created_at desc, n.id desc limit ${limit + 1}`;
 }
 
 const isoTime = (column: string) =>

@@ -6,12 +6,12 @@ export { checkConnection, connect, type Database, openDatabase, type StoreServic
 export { deleteBatch } from './delete-batch.ts';
 export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
 export { copyEncoded, type EncodedRows, encodeRows } from './encoded-rows.ts';
-export { firstRow } from './first-row.ts';
 export { isMigrated, MigrationError, type MigrationState, migrate, migrateTo, readMigrationState } from './migrate.ts';
 export { DUE_SOON, type Job, LOOK_MS, type OpenWork } from './open-work.ts';
 export { likePattern } from './pattern.ts';
 export { DatabaseUnavailable, type PoolLimits } from './pool.ts';
 export { type Prepared, prepare } from './prepared.ts';
+export { allRows, firstRow } from './row-queries.ts';
 export type { Db, Json, Row, Rows, Tx } from './rows.ts';
 export { areSessionsShared } from './sessions.ts';
 export { countRows, orderBy, type RowOrder, type SortedRow, sortedQuery, sortedRows } from './sorted-rows.ts';

@@ -1,6 +1,7 @@
 /** Background work on assets and groups: resolves creations without a clear response, and repeats deletions. */
 import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
+import { allRows } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION } from '../../rules/index.ts';
 import { removeHidden } from './create-group.ts';
 import { settleRecord } from './creation.ts';
@@ -36,7 +37,7 @@ async function attempt({ log }: LookUpServices, id: string, work: () => Promise<
 async function takeDue<T extends Table>({ db }: LookUpServices, table: T): Promise<readonly RowOf[T][]> {
   const { scheduleSeconds } = ASSET_RECONCILIATION;
   const delays = sql.raw(`(array[${scheduleSeconds.join(',')}])`);
-  const { rows } = await sql<RowOf[T]>`
+  return allRows(db)<RowOf[T]>`
     update ${sql.table(table)} t set check_attempts = t.check_attempts + 1,
       next_check_at = now() + ${delays}[least(t.check_attempts + 1, ${scheduleSeconds.length})] * interval '1 second',
       status = case t.status when 'creating' then 'create_unknown' when 'delete_failed' then 'deleting' else t.status end,
@@ -44,8 +45,7 @@ async function takeDue<T extends Table>({ db }: LookUpServices, table: T): Promi
     from (select user_id, id from ${sql.table(table)}
           where next_check_at <= now() and status in ('creating', 'create_unknown', 'deleting', 'delete_failed')
           order by next_check_at limit ${BATCH} for update skip locked) due
-    where t.user_id = due.user_id and t.id = due.id returning t.*`.execute(db);
-  return rows;
+    where t.user_id = due.user_id and t.id = due.id returning t.*`;
 }
 
 async function reconcileGroup(services: LookUpServices, group: AssetGroupRow): Promise<void> {

@@ -1,6 +1,6 @@
 /** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, deleteBatch, firstRow, type Row } from '../../platform/db/index.ts';
+import { allRows, type Db, deleteBatch, firstRow, type Row } from '../../platform/db/index.ts';
 import * as rules from '../../rules/index.ts';
 
 export type AssetRow = Row<'assets'>;
@@ -94,12 +94,11 @@ export async function listRows<T extends Table>(db: Db, table: T, userId: string
           sql`(created_at, id) < (select created_at, id from ${sql.table(table)} where user_id = ${userId} and id = ${after})`,
         ]),
   ];
-  const { rows } = await sql<RowOf[T]>`
+  return allRows(db)<RowOf[T]>`
     select * from ${sql.table(table)} where user_id = ${userId} and id in (
       select id from ${sql.table(table)} where ${sql.join(conditions, sql` and `)}
       order by created_at desc, id desc limit ${limit + 1})
-    order by created_at desc, id desc`.execute(db);
-  return rows;
+    order by created_at desc, id desc`;
 }
 
 /** A single value is compared as such: an index then returns the rows in the order of the list. */

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, type Row, type Tx } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, allRows, type Db, type Row, type Tx } from '../../platform/db/index.ts';
 import type { CallbackRules, Words } from '../../rules/index.ts';
 
 /** `attempts` counts this one. Marks compare it: only the last taker may write the outcome. */
@@ -38,7 +38,7 @@ export async function takeCallbacks(db: Db, limit: number, rules: CallbackRules)
 async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
   const { leaseMs, perDestination, circuit } = rules;
   const lease = sql`now() + ${leaseMs} * interval '1 millisecond'`;
-  const { rows } = await sql<TakenEvent>`
+  return allRows(tx)<TakenEvent>`
     with recursive destinations (user_id, host) as (
       (select user_id, host from callback_events where state = 'pending' order by user_id, host limit 1)
       union all
@@ -79,6 +79,5 @@ async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<
     from chosen left join video_tasks t on t.user_id = chosen.user_id and t.id = chosen.task_id
     where e.user_id = chosen.user_id and e.event_id = chosen.event_id
     returning e.user_id, e.task_id, e.event_id, e.url, e.host, e.body, e.attempts, e.attempts_before, chosen.is_probe,
-      t.callback_secret_sealed as secret_sealed`.execute(tx);
-  return rows;
+      t.callback_secret_sealed as secret_sealed`;
 }

@@ -1,6 +1,7 @@
 /** Mirroring by a job: results of tasks that succeeded lately, before their addresses expire. The jobs of all replicas share it. */
 import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
+import { allRows } from '../../platform/db/index.ts';
 import { RESULT_MIRROR_JOB } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { type TaskRow, updateTask } from '../tasks/task.ts';
@@ -16,7 +17,7 @@ export async function mirrorDue(services: JobServices): Promise<number> {
 
 async function takeDue({ db }: JobServices): Promise<TaskRow[]> {
   const { takenMs, forHours, batch } = RESULT_MIRROR_JOB;
-  const { rows } = await sql<TaskRow>`
+  return allRows(db)<TaskRow>`
     update video_tasks t set mirror_after = now() + ${takenMs} * interval '1 millisecond'
     from (
       select user_id, id from video_tasks
@@ -24,8 +25,7 @@ async function takeDue({ db }: JobServices): Promise<TaskRow[]> {
         and result_reported_at > now() - ${forHours} * interval '1 hour' and (mirror_after is null or mirror_after <= now())
       order by result_reported_at limit ${batch} for update skip locked) due
     where t.user_id = due.user_id and t.id = due.id
-    returning t.*`.execute(db);
-  return rows;
+    returning t.*`;
 }
 
 async function mirrorTask({ db, log, results }: JobServices, task: TaskRow): Promise<boolean> {

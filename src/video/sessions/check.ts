@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { errorFields, newId, unixSeconds } from '../../core/index.ts';
-import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
+import { allRows, type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { ASSET_GROUP_TYPES, SESSION_CHECKS, SESSION_ERROR, type SessionStatus } from '../../rules/index.ts';
 import { accountOf } from '../assets/service-group.ts';
 import type { VideoServices } from '../services.ts';
@@ -89,7 +89,7 @@ export class SessionChecker {
 async function takeDue(db: Db): Promise<readonly SessionRow[]> {
   const { pendingSeconds, verifyingSeconds, lastSeconds } = SESSION_CHECKS;
   const delays = sql.raw(`(array[${verifyingSeconds.join(',')}])`);
-  const { rows } = await sql<SessionRow>`
+  return allRows(db)<SessionRow>`
     update authorization_sessions s set check_attempts = s.check_attempts + 1, checked_at = now(),
       next_check_at = least(
         now() + interval '1 second' * case when s.status = 'pending' then ${pendingSeconds}
@@ -100,8 +100,7 @@ async function takeDue(db: Db): Promise<readonly SessionRow[]> {
           where next_check_at <= now() and ${IS_OPEN}
           order by next_check_at limit ${BATCH} for update skip locked) due
     where s.user_id = due.user_id and s.id = due.id
-    returning s.*, false as is_overdue`.execute(db);
-  return rows;
+    returning s.*, false as is_overdue`;
 }
 
 /** Marks the return. Undefined when the provider need not be asked: the session has ended, or was checked a moment ago. */

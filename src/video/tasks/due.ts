@@ -1,6 +1,6 @@
 /** Tasks whose check is due. Taking one schedules its next check by the usual interval, so a check without news writes nothing else. */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { allRows, type Db } from '../../platform/db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 
@@ -32,8 +32,8 @@ const INTERVAL_MS = sql`(case when t.review_until is not null then ${sql.lit(REV
  * Takes the tasks that are due longest, or will be in `aheadMs`, for each account up to its slots. Workers of all replicas share them. Rows are found by their
  * place in the table (`ctid`), which cannot change while they are locked: a join by id may read the whole table.
  */
-export async function takeDue(db: Db, accounts: readonly AccountSlots[], aheadMs = 0): Promise<DueTask[]> {
-  const { rows } = await sql<DueTask>`
+export const takeDue = (db: Db, accounts: readonly AccountSlots[], aheadMs = 0): Promise<DueTask[]> =>
+  allRows(db)<DueTask>`
     update video_tasks t set next_check_at = now() + ${INTERVAL_MS} * interval '1 millisecond'
     where t.ctid = any (array(
       select due.ctid
@@ -45,11 +45,7 @@ export async function takeDue(db: Db, accounts: readonly AccountSlots[], aheadMs
         order by d.next_check_at limit wanted.slots for update skip locked) due
       limit ${sql.lit(TAKE_LIMIT)}))
     returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.progress, t.created_at, t.expires_at,
-      t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at, t.upstream_model`.execute(
-    db,
-  );
-  return rows;
-}
+      t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at, t.upstream_model`;
 
 /** Whether more than so many tasks of the account are due. */
 export async function hasDue(db: Db, accountId: string, more: number): Promise<boolean> {

@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
 import { overloaded } from '../../core/index.ts';
-import { firstRow } from '../../platform/db/index.ts';
+import { allRows, firstRow } from '../../platform/db/index.ts';
 import { SUBMISSION_TIMEOUT_SECONDS } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import { reportedIdIn, traitsOf } from '../upstream/adapters.ts';
@@ -39,14 +39,13 @@ async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   const delays = sql.raw(`(array[${SCHEDULE_S.join(',')}])`);
   const next = sql`now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second'`;
   const timeout = sql`t.created_at + ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'`;
-  const { rows } = await sql<TaskRow>`
+  return allRows(db)<TaskRow>`
     update video_tasks t set check_attempts = t.check_attempts + 1,
       next_check_at = case when ${timeout} > now() then least(${next}, ${timeout}) else ${next} end
     from (select user_id, id from video_tasks
           where next_check_at <= now() and submission = 'unknown' and finished_at is null
           order by next_check_at limit ${BATCH} for update skip locked) due
-    where t.user_id = due.user_id and t.id = due.id returning t.*`.execute(db);
-  return rows;
+    where t.user_id = due.user_id and t.id = due.id returning t.*`;
 }
 
 /** The tasks of one account and model. The list settles submissions that are not due as well. */
