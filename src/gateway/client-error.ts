@@ -4,7 +4,7 @@ import { ApiError, fail, overloaded } from '../core/index.ts';
 import type { Fault, HubError } from '../dialects/index.ts';
 import type { NoAccount } from '../providers/pool/index.ts';
 import type { TransportError } from '../providers/upstream/index.ts';
-import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
+import { each, type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
 
 export const withoutSecrets = (error: HubError, secrets: Secrets): HubError => ({
   ...error,
@@ -102,15 +102,11 @@ const BUSY: Partial<Record<NoAccount['reason'], string>> = {
 export const faultKindOf = (code: HubError['code']): FaultKind => KIND[code] ?? 'failed';
 
 const KIND: Partial<Record<HubError['code'], FaultKind>> = {
+  ...each('request', 'invalid_request invalid_value unsupported_parameter request_too_large context_length_exceeded'),
+  content_policy_violation: 'request',
   rate_limit_exceeded: 'rate_limited',
   server_is_overloaded: 'overloaded',
   upstream_timeout: 'timeout',
-  invalid_request: 'request',
-  invalid_value: 'request',
-  unsupported_parameter: 'request',
-  request_too_large: 'request',
-  context_length_exceeded: 'request',
-  content_policy_violation: 'request',
   invalid_encrypted_content: 'opaque_rejected',
   model_not_found: 'model',
 };

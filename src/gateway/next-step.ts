@@ -85,13 +85,12 @@ export function begin(order: WayOrder): CallProgress {
     isSpent: false,
     accounts: [],
     operation: 'none',
-    tried: [],
-    again: undefined,
-    hasWaited: false,
-    fault: undefined,
-    last: undefined,
+    ...UNTRIED,
   };
 }
+
+/** No account of the way has got the request. */
+const UNTRIED = { tried: [], again: undefined, hasWaited: false, fault: undefined, last: undefined } as const;
 
 const ENTER: Step = { kind: 'enter' };
 const NOTHING: Step = { kind: 'none' };
@@ -156,11 +155,7 @@ function open(before: CallProgress, { accounts, operation }: Outcome & { kind: '
     startedAt: before.startedAt ?? ms,
     accounts,
     operation,
-    tried: [],
-    again: undefined,
-    hasWaited: false,
-    fault: undefined,
-    last: undefined,
+    ...UNTRIED,
   };
   return attemptsIn(now, ms).attempts === 0 ? attempt(now) : retry(now, ms);
 }

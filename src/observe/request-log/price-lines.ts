@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import { formatNanos, type Nanos } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import type { Db, Rows } from '../../platform/db/index.ts';
+import { each } from '../../rules/index.ts';
 import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../../schemas/index.ts';
 import type { RequestRow } from './find-requests.ts';
 
@@ -107,11 +108,7 @@ export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRe
 
 /** What a rate is for; million tokens where it is not named. */
 const UNITS: Partial<Record<ledger.CostPart, PriceLine['per']>> = {
-  search: 'piece',
-  file_search: 'piece',
-  fetch: 'piece',
-  request: 'piece',
-  image: 'piece',
+  ...each('piece', 'search file_search fetch request image'),
   audio_second: 'hour',
 };
 
