@@ -15,35 +15,23 @@ export class VideoFailure extends Error {
   }
 }
 
-/** Prefixes of codes with their status. The longest one that fits decides; 400 without one. */
-const STATUS_BY_PREFIX: Readonly<Record<string, number>> = {
-  AuthenticationError: 401,
-  InvalidAccountStatus: 401,
-  SignatureDoesNotMatch: 401,
-  InvalidAccessKeyId: 401,
-  AccountOverdueError: 403,
-  AccessDenied: 403,
-  OperationDenied: 403,
-  SubscriptionRequired: 403,
-  NotFound: 404,
-  InvalidEndpointOrModel: 404,
-  ModelNotOpen: 404,
-  InvalidActionOrVersion: 404,
-  TaskRunningCannotCancel: 409,
-  RequestEntityTooLarge: 413,
-  RateLimitExceeded: 429,
-  ModelAccount: 429,
-  APIAccountRpmRateLimitExceeded: 429,
-  AccountRateLimitExceeded: 429,
-  QuotaExceeded: 429,
-  ServerOverloaded: 429,
-  RequestBurstTooFast: 429,
-  SetLimitExceeded: 429,
-  InflightBatchsizeExceeded: 429,
-  RequestLimitExceeded: 429,
-  Throttling: 429,
-  InternalServiceError: 500,
+/** Codes by the status of errors whose code begins with one of them. The longest one that fits decides; 400 without one. */
+const PREFIXES_BY_STATUS: Readonly<Record<number, string>> = {
+  401: 'AuthenticationError InvalidAccountStatus SignatureDoesNotMatch InvalidAccessKeyId',
+  403: 'AccountOverdueError AccessDenied OperationDenied SubscriptionRequired',
+  404: 'NotFound InvalidEndpointOrModel ModelNotOpen InvalidActionOrVersion',
+  409: 'TaskRunningCannotCancel',
+  413: 'RequestEntityTooLarge',
+  429:
+    'RateLimitExceeded ModelAccount APIAccountRpmRateLimitExceeded AccountRateLimitExceeded QuotaExceeded ServerOverloaded ' +
+    'RequestBurstTooFast SetLimitExceeded InflightBatchsizeExceeded RequestLimitExceeded Throttling',
+  500: 'InternalServiceError',
 };
+const STATUS_BY_PREFIX = new Map(
+  Object.entries(PREFIXES_BY_STATUS).flatMap(([status, prefixes]) =>
+    prefixes.split(' ').map((prefix) => [prefix, Number(status)]),
+  ),
+);
 
 const CODE_BY_STATUS: Readonly<Record<number, string>> = {
   400: 'InvalidParameter',
@@ -121,7 +109,7 @@ export function defaultMessage(code: string, subject?: string): string {
 }
 
 function statusOf(code: string): number {
-  const fitting = Object.keys(STATUS_BY_PREFIX).filter((prefix) => code.startsWith(prefix));
+  const fitting = [...STATUS_BY_PREFIX.keys()].filter((prefix) => code.startsWith(prefix));
   const longest = fitting.sort((one, other) => other.length - one.length)[0] ?? '';
-  return STATUS_BY_PREFIX[longest] ?? 400;
+  return STATUS_BY_PREFIX.get(longest) ?? 400;
 }
