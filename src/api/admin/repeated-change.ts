@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
 import { fail, type SealLocation, WrongMasterKey } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { IDEMPOTENCY } from '../../rules/index.ts';
 
@@ -67,9 +67,8 @@ interface Repetition {
 }
 
 async function firstReply(db: Db, own: RawBuilder<unknown>, { fingerprint, secrets }: Repetition): Promise<unknown> {
-  const { rows } = await sql<{ id: Buffer; fingerprint: Buffer; reply_sealed: string | null; is_old: boolean }>`
-    select *, created_at < now() - interval '1 minute' as is_old from change_replies ${own}`.execute(db);
-  const [row] = rows;
+  const row = await firstRow(db)<{ id: Buffer; fingerprint: Buffer; reply_sealed: string | null; is_old: boolean }>`
+    select *, created_at < now() - interval '1 minute' as is_old from change_replies ${own}`;
   // The first submission failed meanwhile, so that another one may follow.
   if (!row || (row.reply_sealed === null && !row.is_old))
     throw fail('idempotency_in_progress', 'The first submission is still running; repeat it in a moment.');

@@ -51,11 +51,10 @@ export async function usageReport(
 
 /** `held` is without leases of replicas, because the user can spend them. A charge in a journal shows up within a second. */
 export async function balanceReport(db: database.Db, userId: string): Promise<schemas.BalanceReport> {
-  const { rows } = await sql<{ owned: core.Nanos; held: core.Nanos }>`
+  const wallet = await database.firstRow(db)<{ owned: core.Nanos; held: core.Nanos }>`
     select credits - debits as owned,
       held - coalesce((select sum(nanos) from leases l where l.user_id = w.user_id), 0)::bigint as held
-    from wallets w where user_id = ${userId}`.execute(db);
-  const [wallet] = rows;
+    from wallets w where user_id = ${userId}`;
   if (!wallet) throw unknownWallet(userId);
   return { available: core.formatNanos(wallet.owned - wallet.held), held: core.formatNanos(wallet.held) };
 }

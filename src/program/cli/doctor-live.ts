@@ -129,10 +129,9 @@ const JOBS: readonly [string, RawBuilder<{ late: boolean }>][] = [
 async function checkJobs(db: Db): Promise<Finding[]> {
   const counts = [];
   for (const [name, query] of JOBS) {
-    const { rows } = await sql<{ all: number; late: number }>`
+    const row = await firstRow(db)<{ all: number; late: number }>`
       select count(*)::int as all, (count(*) filter (where late))::int as late from (${query}
-      limit ${MAX_COUNTED}) waiting`.execute(db);
-    const [row] = rows;
+      limit ${MAX_COUNTED}) waiting`;
     counts.push({ name, all: row?.all ?? 0, late: row?.late ?? 0 });
   }
   const isLate = counts.some(({ late }) => late > 0);
@@ -142,10 +141,8 @@ async function checkJobs(db: Db): Promise<Finding[]> {
 }
 
 async function checkLedger(db: Db): Promise<Finding> {
-  const { rows } = await sql<{
-    age: number;
-  }>`select extract(epoch from now() - checked_at)::int as age from ledger_checkpoint`.execute(db);
-  const [row] = rows;
+  const row = await firstRow(db)<{ age: number }>`
+    select extract(epoch from now() - checked_at)::int as age from ledger_checkpoint`;
   if (!row) return note('Ledger', 'not checked yet');
   const text = `checked ${duration(row.age)} ago`;
   return row.age > LATE_LEDGER_SECONDS
