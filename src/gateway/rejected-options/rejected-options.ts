@@ -1,6 +1,6 @@
 /** Options that providers have rejected, by account and model, left out because each would cost an attempt. Forgotten with the configuration. */
 import type { Account } from '../../catalog/index.ts';
-import { RecentMap } from '../../core/index.ts';
+import { entryOf, RecentMap } from '../../core/index.ts';
 import type { AddedOption, UpstreamDialect } from '../../rules/index.ts';
 import { type Lessons, mergeLessons, NO_LESSONS } from './lessons.ts';
 
@@ -27,15 +27,13 @@ export class RejectedOptions {
   }
 
   add(account: Account, model: string, lessons: Lessons): void {
-    const models = this.#lessons.get(account) ?? new RecentMap<string, Lessons>({ entries: MAX_MODELS });
-    this.#lessons.set(account, models);
+    const models = entryOf(this.#lessons, account, () => new RecentMap<string, Lessons>({ entries: MAX_MODELS }));
     models.set(model, mergeLessons(models.get(model) ?? NO_LESSONS, lessons));
   }
 
   /** Remembers betas that a model accepted, which a later refusal does not mean. */
   acceptBetas(account: Account, model: string, betas: readonly string[]): void {
-    const accepted = this.#betas.get(account) ?? new Set<string>();
-    this.#betas.set(account, accepted);
+    const accepted = entryOf(this.#betas, account, () => new Set<string>());
     for (const beta of betas) if (accepted.size < MAX_BETAS) accepted.add(`${model} ${beta}`);
   }
 

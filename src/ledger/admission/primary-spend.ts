@@ -1,5 +1,5 @@
 /** Spend counters of all workers of a machine, in the primary. Each question carries the totals of the database, and no counter is lower than these. */
-import type { Clock, Nanos } from '../../core/index.ts';
+import { type Clock, entryOf, type Nanos } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import * as spend from './spend-counts.ts';
 
@@ -114,8 +114,7 @@ export class SpendBook {
   }
 
   #raised({ name, amounts }: spend.SpendQuestion['scopes'][number], { day, month }: spend.SpendQuestion): Counter {
-    const counter = this.#counters.get(name) ?? new Counter(this.#clock.now());
-    this.#counters.set(name, counter);
+    const counter = entryOf(this.#counters, name, () => new Counter(this.#clock.now()));
     this.#use(counter);
     const { period, recorded } = counter;
     if (day === period.day) recorded.day = larger(recorded.day, BigInt(amounts.day));

@@ -1,5 +1,5 @@
 /** What usage records add to the roll-ups by day, and for the charge the first charged record and the number of charged ones. */
-import { DAY_MS, utcDay } from '../../core/index.ts';
+import { DAY_MS, entryOf, utcDay } from '../../core/index.ts';
 import type { ProviderCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, storableText, type UsageRecord } from '../usage-record.ts';
 
@@ -17,8 +17,7 @@ export function dailySums(records: readonly UsageRecord[], costs: ProviderCosts)
     days.set(dayNumber, day);
     const key = [userId, day, keyId, groupId, model, accountId, operation].join('\0');
     const names = { user_id: userId, day, key_id: keyId, group_id: groupId, model, account_id: accountId, operation };
-    const sum = sums.get(key) ?? { names, first: null, counters: new Counters() };
-    sums.set(key, sum);
+    const sum = entryOf(sums, key, () => ({ names, first: null, counters: new Counters() }));
     sum.counters.addRecord(record, costs.get(record));
     if (record.nanos > 0n && (sum.first === null || record.id < sum.first)) sum.first = record.id;
   }

@@ -1,5 +1,5 @@
 /** What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds from the rows. */
-import { HOUR_MS, type Nanos } from '../../core/index.ts';
+import { entryOf, HOUR_MS, type Nanos } from '../../core/index.ts';
 import { isCount } from '../../ledger/index.ts';
 import { words } from '../../rules/index.ts';
 import { bucketOf, packHistogram } from './histogram.ts';
@@ -76,9 +76,7 @@ export class HourSums {
   }
 
   #addFault(place: FaultPlace): void {
-    const known = this.#faults.get(keyOf(place)) ?? { ...place, attempts: 0 };
-    known.attempts += 1;
-    this.#faults.set(keyOf(place), known);
+    entryOf(this.#faults, keyOf(place), () => ({ ...place, attempts: 0 })).attempts += 1;
   }
 }
 

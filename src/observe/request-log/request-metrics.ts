@@ -1,5 +1,7 @@
 /** Metrics by group, account and model. The model is its line in the catalog, which bounds the series; further ones are `other`. */
+
 import type { Catalog } from '../../catalog/index.ts';
+import { entryOf } from '../../core/index.ts';
 import type { Metrics } from '../../platform/web/index.ts';
 import type { MetricName } from '../../rules/index.ts';
 import type { ErrorSide } from '../../schemas/index.ts';
@@ -125,9 +127,7 @@ export class RequestMetrics {
     const isKnown = this.#series.size < MAX_SERIES || this.#series.has(`${group}\n${account}\n${model}`);
     const labels = isKnown ? { group, account, model } : OTHER;
     const id = `${labels.group}\n${labels.account}\n${labels.model}`;
-    const series = this.#series.get(id) ?? newSeries(id, labels);
-    this.#series.set(id, series);
-    return series;
+    return entryOf(this.#series, id, () => newSeries(id, labels));
   }
 }
 

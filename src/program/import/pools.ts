@@ -3,6 +3,7 @@
  * the group. So models that the same channels serve form a group, and a channel is in as many groups as its models need.
  */
 import { hash } from 'node:crypto';
+import { entryOf } from '../../core/index.ts';
 import { IMPORTED_KINDS, type ImportedKind, type Style } from '../../rules/index.ts';
 import type { DraftChannel, DraftTariff } from './draft.ts';
 
@@ -24,9 +25,7 @@ export function poolsOf(tariff: DraftTariff, channels: readonly DraftChannel[], 
   for (const channel of channels.filter(({ tariffs }) => tariffs.includes(tariff.id)))
     for (const model of channel.models.keys()) {
       const style = styleOf(channel.kind, channel.models.get(model) ?? model);
-      const entry = served.get(`${style} ${model}`) ?? { style, model, channels: [] };
-      entry.channels.push(channel);
-      served.set(`${style} ${model}`, entry);
+      entryOf(served, `${style} ${model}`, () => ({ style, model, channels: [] })).channels.push(channel);
     }
   const sets = Map.groupBy(served.values(), (one) => `${one.style} ${one.channels.map(({ ref }) => ref).join('.')}`);
   return [...sets.values()]

@@ -2,7 +2,7 @@
  * Upstream connections of this process per result: few at a time, because a link allows a limited number of downloads and each range
  * request counts. Further readers wait in order, and get 503 when their turn does not come in time.
  */
-import { type Clock, overloaded } from '../../core/index.ts';
+import { type Clock, entryOf, overloaded } from '../../core/index.ts';
 import { RESULT_READS } from '../../rules/index.ts';
 
 interface Queue {
@@ -23,8 +23,7 @@ export class ResultTurns {
 
   /** Waits for a turn and returns the function that ends it. `onCancel` gets the function that leaves the queue. */
   async take(result: string, onCancel: (leave: () => void) => void): Promise<() => void> {
-    const queue = this.#queues.get(result) ?? { active: 0, waiting: [] };
-    this.#queues.set(result, queue);
+    const queue = entryOf(this.#queues, result, () => ({ active: 0, waiting: [] }));
     if (queue.active >= RESULT_READS.connections) await this.#wait(queue, onCancel);
     else queue.active += 1;
     let isOver = false;

@@ -3,7 +3,7 @@
  * written. Each account has its own rate and its own slots, so a slow account delays no other.
  */
 import type { Account } from '../../catalog/index.ts';
-import { errorFields } from '../../core/index.ts';
+import { entryOf, errorFields } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
 import { ACCOUNT_RATES, SWEEP } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
@@ -129,8 +129,7 @@ export class Follower {
     if (!account || this.#taken.has(keyOf(task))) return;
     this.#taken.add(keyOf(task));
     this.#rates.take(account.id);
-    const lane = this.#lanes.get(account.id) ?? { waiting: [], busy: 0 };
-    this.#lanes.set(account.id, lane);
+    const lane = entryOf(this.#lanes, account.id, () => ({ waiting: [], busy: 0 }));
     lane.waiting.push({ account, task });
     this.#startNext(lane);
   }
