@@ -14,8 +14,7 @@ interface Ban {
 const BANS: readonly Ban[] = [
   {
     what: /\bprocess\.env\b/,
-    // The programs of the guides contain it as text.
-    allowedIn: /^src\/(platform\/config|program\/cli\/|platform\/db\/embedded\/|rules\/clients\/)/,
+    allowedIn: /^src\/(platform\/config|program\/cli\/|platform\/db\/embedded\/)/,
     why: 'only config.ts reads the environment',
   },
   {

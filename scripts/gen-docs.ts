@@ -1,4 +1,5 @@
 /** Markdown pages generated from the tables in src/rules, src/dialects and test/laws. */
+import { ERROR_ADVICE } from '../console/reference/error-advice.ts';
 import { ADMIN_SCHEMAS } from '../src/api/admin/index.ts';
 import { type Bound, CHUNK_BOUNDS, CLIENT_BOUNDS, SERVER_BOUNDS } from '../src/platform/http/index.ts';
 import {
@@ -12,7 +13,6 @@ import {
   DIALECTS,
   type Dialect,
   type EndpointRow,
-  ERROR_ADVICE,
   ERRORS,
   type ErrorRow,
   INFERENCE_ENDPOINTS,

@@ -1,5 +1,6 @@
 /** Code blocks of Markdown pages: those that are generated from the table of clients, and those that tests run. */
-import { CLIENTS, type ClientId, type ClientRow, INFERENCE_ENDPOINTS, STYLES, type Style } from '../src/rules/index.ts';
+import { CLIENTS, type ClientId, type ClientRow } from '../console/src/parts/clients/index.ts';
+import { INFERENCE_ENDPOINTS, STYLES, type Style } from '../src/rules/index.ts';
 
 /**
  * The second word after the fence. Without one `npm run test:all` runs the block; `guides` blocks need packages that `npm run release -- guides` installs;
@@ -64,7 +65,7 @@ export function blocksOf(page: string, text: string): PageBlock[] {
 const isMode = (word: string): word is BlockMode => ['test', 'guides', 'no-run'].includes(word);
 
 function clientOf(id: string): ClientRow {
-  if (!Object.hasOwn(CLIENTS, id)) throw new Error(`${id} is not a client of src/rules/clients/`);
+  if (!Object.hasOwn(CLIENTS, id)) throw new Error(`${id} is not a client of console/src/parts/clients/`);
   return CLIENTS[id as ClientId];
 }
 

@@ -1,7 +1,8 @@
 /** The index of errors: each code with its status, its meaning, what to do, and the operations that respond with it. */
-import { ERROR_ADVICE } from '../../src/rules/error-advice.ts';
+
 import { ERRORS, type ErrorCode, type ErrorRow } from '../../src/rules/errors.ts';
 import { type Document, type Endpoint, responseOf } from './document.ts';
+import { ERROR_ADVICE } from './error-advice.ts';
 import { escapeText, inline, slug, wideTable } from './html.ts';
 
 /** Codes that callers get, in the order of the table. */

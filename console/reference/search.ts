@@ -1,7 +1,8 @@
 /** What the search of /docs finds: operations, errors, limits, and sections of the guides. Loaded when someone searches. */
-import { ERROR_ADVICE } from '../../src/rules/error-advice.ts';
+
 import { ERRORS } from '../../src/rules/errors.ts';
 import type { Endpoint } from './document.ts';
+import { ERROR_ADVICE } from './error-advice.ts';
 import { CALLER_CODES } from './errors.ts';
 import type { Guide } from './guides.ts';
 import { slug } from './html.ts';

@@ -1,6 +1,6 @@
 /** What a caller does about an error (G 7, V 7). Codes that only people and the admin token get have no row. */
-import type { ErrorCode } from './errors.ts';
-import type { Words } from './notation.ts';
+import type { ErrorCode } from '../../src/rules/errors.ts';
+import type { Words } from '../../src/rules/notation.ts';
 
 type AdminCode =
   Words<'invalid_admin_token not_signed_in invalid_credentials invalid_link not_permitted cross_site_request object_not_found'>;
