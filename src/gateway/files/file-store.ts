@@ -92,25 +92,18 @@ export class FileStore {
 
   /** False alike for unknown files and those of other users. */
   async remove(id: string, userId: string): Promise<boolean> {
-    const { numDeletedRows } = await this.#options.db
-      .deleteFrom('files')
-      .where('id', '=', id)
-      .where('user_id', '=', userId)
-      .executeTakeFirst();
-    return numDeletedRows > 0n;
+    const { numAffectedRows } = await sql`
+      delete from files where user_id = ${userId} and id = ${id}`.execute(this.#options.db);
+    return (numAffectedRows ?? 0n) > 0n;
   }
 
   /** A part of the content, if all of the file is there. */
   async readSpan(id: string, userId: string, { start, end }: Span): Promise<Buffer> {
-    const rows = await this.#options.db
-      .selectFrom('file_parts')
-      .select(['start', 'sealed'])
-      .where('user_id', '=', userId)
-      .where('file_id', '=', id)
-      .where('start', '>', BigInt(start - FILES.partBytes))
-      .where('start', '<', BigInt(end))
-      .orderBy('start')
-      .execute();
+    const { rows } = await sql<Pick<Row<'file_parts'>, 'start' | 'sealed'>>`
+      select start, sealed from file_parts where user_id = ${userId} and file_id = ${id}
+        and start > ${start - FILES.partBytes}::bigint and start < ${end}::bigint order by start`.execute(
+      this.#options.db,
+    );
     const [first] = rows;
     const parts = rows.map((row) => this.#options.sealer.openBytes(row.sealed, sealLocation(id, Number(row.start))));
     const at = Number(first?.start);
@@ -122,16 +115,13 @@ export class FileStore {
   /** The content, a row at a time. */
   async *read({ id, user_id: userId, bytes }: StoredFile): AsyncGenerator<Buffer> {
     for (let at = 0; at < Number(bytes); ) {
-      const row = await this.#options.db
-        .selectFrom('file_parts')
-        .select('sealed')
-        .where('user_id', '=', userId)
-        .where('file_id', '=', id)
-        .where('start', '=', BigInt(at))
-        .executeTakeFirst();
+      const { rows } = await sql<Pick<Row<'file_parts'>, 'sealed'>>`
+        select sealed from file_parts where user_id = ${userId} and file_id = ${id} and start = ${at}::bigint`.execute(
+        this.#options.db,
+      );
       // Deleted while it was read.
-      if (!row) throw fileNotFound(id);
-      const part = this.#options.sealer.openBytes(row.sealed, sealLocation(id, at));
+      if (!rows[0]) throw fileNotFound(id);
+      const part = this.#options.sealer.openBytes(rows[0].sealed, sealLocation(id, at));
       yield part;
       at += part.length;
     }
@@ -159,13 +149,8 @@ export class FileStore {
     return tx
       .insertInto('files')
       .values({
-        id: FILE_ID.prefix + randomBytes(16).toString('hex'),
-        user_id: userId,
-        key_id: keyId,
-        name: file.name,
-        media_type: file.mediaType,
-        purpose: file.purpose,
-        bytes: 0n,
+        ...{ id: FILE_ID.prefix + randomBytes(16).toString('hex'), user_id: userId, key_id: keyId, bytes: 0n },
+        ...{ name: file.name, media_type: file.mediaType, purpose: file.purpose },
         expires_at: sql<Date>`now() + ${seconds} * interval '1 second'`,
       })
       .returningAll()
@@ -178,30 +163,19 @@ export class FileStore {
     content: AsyncIterable<Buffer>,
   ): Promise<StoredFile> {
     if (maxBytes === FILES.bytes) await checkRoom(tx, userId, 'bytes');
-    const open = await tx
-      .selectFrom('files')
-      .select('bytes')
-      .where('id', '=', id)
-      .where('user_id', '=', userId)
-      .where('completed_at', 'is', null)
-      .where('created_at', '>', sql<Date>`now() - ${FILES.uploadHours} * interval '1 hour'`)
-      .forUpdate()
-      .executeTakeFirst();
+    const { rows } = await sql<Pick<StoredFile, 'bytes'>>`
+      select bytes from files where user_id = ${userId} and id = ${id} and completed_at is null
+        and created_at > now() - ${FILES.uploadHours} * interval '1 hour' for update`.execute(tx);
+    const [open] = rows;
     if (!open) throw fileNotFound(id);
     if (Number(open.bytes) !== at)
       throw failAt('invalid_value', 'x-goog-upload-offset', `the file has ${open.bytes} bytes; send it from there on.`);
     let end = at;
     for await (const part of inParts(content)) {
       if (end + part.length > maxBytes) throw fileTooLarge();
-      await tx
-        .insertInto('file_parts')
-        .values({
-          user_id: userId,
-          file_id: id,
-          start: BigInt(end),
-          sealed: this.#options.sealer.sealBytes(part, sealLocation(id, end)),
-        })
-        .execute();
+      const sealed = this.#options.sealer.sealBytes(part, sealLocation(id, end));
+      const row = { user_id: userId, file_id: id, start: BigInt(end), sealed };
+      await tx.insertInto('file_parts').values(row).execute();
       end += part.length;
     }
     return tx
