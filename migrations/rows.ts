@@ -236,6 +236,7 @@ export interface BatchesRow {
   cancelled_at: Timestamp | null;
   ended_at: Timestamp | null;
   kept_until: Timestamp;
+  placing_until: Timestamp | null;
 }
 
 export interface CallbackAttemptsRow {
@@ -589,6 +590,38 @@ export interface PricesRow {
   cost: Json | null;
   model_group: Generated<string>;
   model_pattern: Generated<string>;
+}
+
+export interface ProviderBatchLinesRow {
+  user_id: string;
+  reference: string;
+  n: number;
+  input_tokens: bigint;
+  max_nanos: bigint;
+}
+
+export interface ProviderBatchesRow {
+  user_id: string;
+  reference: string;
+  batch_id: string;
+  key_id: string;
+  group_id: string;
+  account_id: string;
+  operation: string;
+  model: string;
+  price_id: bigint | null;
+  stores: boolean;
+  requests: number;
+  state: Generated<string>;
+  input_file: string | null;
+  upstream_id: string | null;
+  is_certain: Generated<boolean>;
+  nanos: Generated<bigint>;
+  misses: Generated<number>;
+  next_check_at: Timestamp;
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>;
+  submitted_at: Timestamp | null;
+  cancelled_at: Timestamp | null;
 }
 
 export interface ProviderObjectsRow {
@@ -1039,6 +1072,8 @@ export interface Rows {
   person_links: PersonLinksRow;
   person_sessions: PersonSessionsRow;
   prices: PricesRow;
+  provider_batch_lines: ProviderBatchLinesRow;
+  provider_batches: ProviderBatchesRow;
   provider_objects: ProviderObjectsRow;
   provider_tasks: ProviderTasksRow;
   replicas: ReplicasRow;

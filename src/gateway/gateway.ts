@@ -11,6 +11,7 @@ import { createBackground } from './background/background.ts';
 import { BackgroundRuns, type Followed } from './background/runs.ts';
 import { BatchStore } from './batches/batch-store.ts';
 import { BatchWorker } from './batches/batch-worker.ts';
+import { ProviderBatches } from './batches/provider/provider-batches.ts';
 import { Billing, type BillingServices } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { type ChosenGroup, chooseGroup } from './choose-group.ts';
@@ -111,6 +112,7 @@ export function createGateway(options: GatewayOptions) {
     batches,
     /** Of every process that serves calls. */
     batchWorker,
+    batchJobs: [batchWorker.job, new ProviderBatches(services).job],
     /** The JSON body of an operation that the gateway responds to itself. */
     readJson: (call: web.Call, operation: InferenceOperation) => readJsonBody(options.bodyLimit, { call, operation }),
     jobs: background.jobs,

@@ -27,7 +27,7 @@ export type CrashPoint =
   | Points<'warning', 'crossed noticed'>
   | Points<'notice', 'taken sent'>
   | Points<'background', 'held accepted recorded'>
-  | Points<'batch', 'taken answered recorded written'>
+  | Points<'batch', 'taken answered recorded written held uploaded submitting created collected settled'>
   | Points<'close', 'begun drained removed'>;
 
 export const CRASH_POINT_CHANNEL = 'dragoman:crash-point';

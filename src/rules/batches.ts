@@ -28,6 +28,23 @@ export const BATCHES = {
   renewMs: 15_000,
 } as const;
 
+/** Batches of a provider, on accounts with the feature `batches`. */
+export const PROVIDER_BATCHES = {
+  /** Of the requests of one; those beyond are sent one by one. */
+  bodyBytes: 64 * MIB,
+  /** Preparing and sending one takes less; a process that takes longer has ended. */
+  leaseMs: 10 * 60_000,
+  /** Providers have a day, and then write the results. Afterwards the requests are errors, which cost nothing. */
+  hours: 30,
+  /** How often a provider may not know a batch before it counts as lost. */
+  misses: 3,
+  /** Results of one transaction. */
+  pageLines: 200,
+  pageBytes: 8 * MIB,
+  /** What the provider deletes by itself, should this gateway fail to. */
+  fileSeconds: 3 * 86_400,
+} as const;
+
 /** What `POST /v1/batches` can name as its endpoint. */
 export const BATCH_ENDPOINTS = {
   '/v1/responses': 'responses.create',

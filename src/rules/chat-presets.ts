@@ -5,7 +5,7 @@
  */
 import { type CapabilityOverrides, type ChatField, flagsIn } from './capabilities.ts';
 import type { Feature } from './groups.ts';
-import { each, rowsIn, words } from './notation.ts';
+import { rowsIn, words } from './notation.ts';
 
 /** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
 const ONLY_OPENAI: readonly ChatField[] = words(
@@ -17,13 +17,20 @@ const NO_PENALTIES: readonly ChatField[] = ['presence_penalty', 'frequency_penal
 
 /** What the smallest server takes: the fields of the first chat completions, and one text for each message. */
 const GENERIC = {
-  ...each(false, 'customTools encryptedReasoning midSystem prefill explicitCache urlMedia imageOutput textParts'),
   sampling: 'full',
   stop: true,
   efforts: [],
+  customTools: false,
+  encryptedReasoning: false,
+  midSystem: false,
+  prefill: false,
+  explicitCache: false,
+  urlMedia: false,
+  imageOutput: false,
   outputLimitField: 'max_tokens',
   refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
   toolChoices: ['none', 'required', 'named'],
+  textParts: false,
   thinkTags: true,
 } as const satisfies CapabilityOverrides;
 

@@ -41,11 +41,11 @@ export const FEATURES = {
 /**
  * Features that an account has only when it lists them. `objects`: callers of the group may name any file, cache, store, container,
  * item, conversation or tuned model of the account. `converse`: the account is one at Bedrock, and serves by Converse. `search`: it serves
- * `/v1/alpha/search`, which few providers do.
+ * `/v1/alpha/search`, which few providers do. `batches`: batches of users are sent as batches of the provider, which are cheaper.
  */
 export const OPT_IN_FEATURES = {
-  responses: ['objects', 'converse', 'search'],
-  messages: ['objects', 'converse'],
+  responses: ['objects', 'converse', 'search', 'batches'],
+  messages: ['objects', 'converse', 'batches'],
   'generate-content': ['objects', 'converse'],
   video: [],
 } as const satisfies Record<Style | 'video', readonly string[]>;

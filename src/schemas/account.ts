@@ -100,7 +100,7 @@ max_concurrency: requests in flight on one server | 32 | 64 | requests
   ...f.fileFields(
     `
 cost_multiplier: of the 'cost' of models, for a discount of this account | "0.9" | "1"
-features: what the account offers. '[chat]' for a server with chat completions only; 'objects' lets callers name stored files and containers | [responses, chat] | all of its style but 'objects'
+features: what the account offers. '[chat]' for a server with chat completions only; 'objects' lets callers name stored files and containers, 'batches' sends [batches](batches.md#batches-of-the-provider) as batches of the provider | [responses, chat] | all of its style but 'objects', 'converse', 'search' and 'batches'
 group_features: its features in single groups, in place of 'features' | { openai-batch: [chat] }
 preset: kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md) | vllm | 'auto': by the host of base_url
 capabilities: what the server accepts, over its preset and its models | { imageInput: false }

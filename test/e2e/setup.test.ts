@@ -241,7 +241,7 @@ test('setup rejects references to missing objects or objects of the wrong kind',
   });
   assert.deepEqual(lines, [
     'accounts[0].group: found "nowhere", expected a group of the file or the database',
-    'accounts[1].features: found "embeddings", expected some of messages, count, objects',
+    'accounts[1].features: found "embeddings", expected some of messages, count, objects, batches',
     'models[0].groups[1]: found "nowhere", expected a group of the file or the database',
     'characters[0].group: found "yaml", expected a video group',
     'keys[0].group: found "film", expected a provider group',

@@ -51,6 +51,8 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   batches: user,
   batch_lines: user,
   conversations: user,
+  provider_batches: user,
+  provider_batch_lines: user,
   provider_objects: user,
   conversation_items: user,
   files: user,

@@ -1,5 +1,4 @@
 /** Stop reasons of the responses dialect, in both directions. */
-import { each } from '../../rules/index.ts';
 import type { HubItem, HubReply, HubStop, JsonObject } from '../hub/types.ts';
 import { lookUp, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -51,9 +50,16 @@ const TRUNCATED: Ending = {
 const DECLINED: Ending = { ...COMPLETED, declined: true };
 
 export const ENDINGS: Readonly<Record<HubStop, Ending>> = {
-  ...each(COMPLETED, 'end tool stop_sequence pause compaction'),
-  ...each(TRUNCATED, 'length context_full continuation'),
-  ...each(DECLINED, 'refusal filter'),
+  end: COMPLETED,
+  tool: COMPLETED,
+  length: TRUNCATED,
+  stop_sequence: COMPLETED,
+  context_full: TRUNCATED,
+  refusal: DECLINED,
+  filter: DECLINED,
+  pause: COMPLETED,
+  compaction: COMPLETED,
+  continuation: TRUNCATED,
   malformed_call: { status: 'failed', event: 'response.failed', truncated: true },
   // The dialect has no `response.cancelled` event.
   cancelled: { status: 'cancelled', event: 'response.incomplete', truncated: true },

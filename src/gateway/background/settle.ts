@@ -75,44 +75,42 @@ export async function settleRow(
   row: BackgroundRow,
   charge: BackgroundCharge,
 ): Promise<Nanos> {
-  const { catalog, clock, log } = services;
-  const { usage: reported, replyModel, operation } = charge;
+  const { catalog, log } = services;
+  const { usage: reported, replyModel, operation = operationOf(row, catalog()) } = charge;
   const used = row.tier !== null && reported.tier === undefined ? { ...reported, tier: row.tier } : reported;
-  const { held, userPpm } = await termsOf(tx, row);
-  const multipliers = [catalog().group(row.group_id)?.multiplierPpm ?? UNCHANGED, userPpm ?? UNCHANGED];
-  const call = { ...(await modelsOf(tx, row, catalog())), multipliers };
-  const account = catalog().account(row.account_id, row.group_id);
-  const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
-  const { nanos: cost } = ledger.costOf(usage, rates, multipliers, ratesOf);
-  // As in `Admission.settle`: an estimate never exceeds the hold.
-  const nanos = usage.estimated && held !== null && cost > held ? held : cost;
+  const terms = await termsOf(tx, row, catalog());
+  const record = recordOf(services, { ...row, operation }, terms, { usage: used, replyModel });
   const { settled, excess } = await ledger.settle(tx, row.reference, {
-    nanos,
-    reason: `${operation ? 'cached content' : 'background response'} ${row.response_id ?? row.request_id}`,
-    priceId,
+    nanos: record.nanos,
+    reason: `${charge.operation ? 'cached content' : 'background response'} ${row.response_id ?? row.request_id}`,
+    priceId: record.priceId,
   });
   if (!settled) return 0n;
   if (excess > 0n)
     log.warn('background.above_hold', { request: row.request_id, user: row.user_id, excess: String(excess) });
-  const record = ledger.createUsageRecord({
-    id: ledger.newRecordId(),
-    at: clock.now(),
-    userId: row.user_id,
-    keyId: row.key_id,
-    groupId: row.group_id,
-    accountId: row.account_id ?? '',
-    model: row.model,
-    operation: operation ?? operationOf(row, catalog()),
-    usage,
-    images: 0,
-    nanos,
-    priceId,
-    estimated: usage.estimated === true,
-    requestId: row.request_id,
-  });
   await ledger.recordUsage(tx, [record]);
   await endRow(tx, row.reference, 'settled');
-  return nanos;
+  return record.nanos;
+}
+
+type ChargedRow = Pick<BackgroundRow, 'user_id' | 'key_id' | 'group_id' | 'account_id' | 'model' | 'request_id'>;
+
+/** What the usage costs on these terms. As in `Admission.settle`, an estimate never exceeds the hold. */
+export function recordOf(
+  { catalog, clock }: Pick<BackgroundServices, 'catalog' | 'clock'>,
+  row: ChargedRow & { readonly operation: string },
+  { held, ...call }: Terms,
+  { usage: used, replyModel }: Pick<BackgroundCharge, 'usage' | 'replyModel'>,
+): ledger.UsageRecord {
+  const account = catalog().account(row.account_id, row.group_id);
+  const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
+  const { nanos: cost } = ledger.costOf(usage, rates, call.multipliers, ratesOf);
+  return ledger.createUsageRecord({
+    ...{ id: ledger.newRecordId(), at: clock.now(), requestId: row.request_id, operation: row.operation, usage },
+    ...{ userId: row.user_id, keyId: row.key_id, groupId: row.group_id, accountId: row.account_id ?? '', priceId },
+    ...{ model: row.model, images: 0, estimated: usage.estimated === true },
+    nanos: usage.estimated && held !== null && cost > held ? held : cost,
+  });
 }
 
 /** The gateway makes responses itself on groups of other styles. */
@@ -132,20 +130,22 @@ export function estimated(row: BackgroundRow, response: Json, reported?: HubUsag
 /** A factor of 1 in parts per million. */
 const UNCHANGED = 1_000_000n;
 
-interface Terms {
-  readonly held: bigint | null;
-  readonly userPpm: bigint | null;
+export type Terms = Awaited<ReturnType<typeof termsOf>>;
+
+/** The prices of the request, and the multipliers of today. */
+export async function termsOf(tx: Tx, row: PricedRow, catalog: Catalog) {
+  const { rows } = await sql<{ held: bigint | null; userPpm: bigint | null }>`
+    select (select nanos from holds where reference = ${row.reference}) as held,
+      (select multiplier_ppm from users where id = ${row.user_id}) as "userPpm"`.execute(tx);
+  const { held, userPpm } = rows[0] ?? { held: null, userPpm: null };
+  const multipliers = [catalog.group(row.group_id)?.multiplierPpm ?? UNCHANGED, userPpm ?? UNCHANGED];
+  return { ...(await modelsOf(tx, row, catalog)), held, multipliers };
 }
 
-async function termsOf(tx: Tx, { reference, user_id: userId }: BackgroundRow): Promise<Terms> {
-  const { rows } = await sql<Terms>`
-    select (select nanos from holds where reference = ${reference}) as held,
-      (select multiplier_ppm from users where id = ${userId}) as "userPpm"`.execute(tx);
-  return rows[0] ?? { held: null, userPpm: null };
-}
+type PricedRow = Pick<BackgroundRow, 'reference' | 'user_id' | 'group_id' | 'model' | 'price_id' | 'others'>;
 
 /** The models of the request, with the prices that it was admitted at. Names upstream are those of today. */
-async function modelsOf(tx: Tx, row: BackgroundRow, catalog: Catalog) {
+async function modelsOf(tx: Tx, row: PricedRow, catalog: Catalog) {
   const namesOf = (name: string): ModelNames => catalog.resolve(row.group_id, name) ?? { name, upstream: name };
   const pricedAt = async (priceId: bigint | null) => ({ priceId, rates: await ratesAt(tx, priceId) });
   const others: PricedModel[] = [];

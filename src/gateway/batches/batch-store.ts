@@ -1,5 +1,6 @@
 /** Batches of users: made with all of their requests in one transaction, read, cancelled and deleted. A worker sends the requests. */
 import { sql } from 'kysely';
+import type { Account, Catalog } from '../../catalog/index.ts';
 import { fail, failAt, newId } from '../../core/index.ts';
 import { type Db, deleteBatch, type Row, type Tx } from '../../platform/db/index.ts';
 import type { Threads } from '../../platform/threads/index.ts';
@@ -15,6 +16,7 @@ export interface BatchServices {
   readonly db: Db;
   readonly files: FileStore;
   readonly threads: Threads;
+  readonly catalog: () => Catalog;
 }
 
 export interface NewBatch {
@@ -36,7 +38,7 @@ export class BatchStore {
 
   /** A file with what no batch can have makes one that has failed. */
   async createFromFile(call: Call, caller: Caller, fileId: string, batch: NewBatch & { url: string }): Promise<Batch> {
-    const { db, files, threads } = this.#services;
+    const { files, threads } = this.#services;
     const { userId } = caller.key;
     const file = await files.find(fileId, userId);
     if (!file) throw fileNotFound(fileId, 'input_file_id');
@@ -44,31 +46,33 @@ export class BatchStore {
     call.reserveMemory().add(size * WORKING_COPIES.forwarded);
     const bytes = Buffer.concat(await Array.fromAsync(files.read(file)));
     const found = await threads.run(batchLinesJob, { bytes, url: batch.url }, jobOwner(call, caller, size));
-    return db.transaction().execute((tx) => insertBatch(tx, call, caller, { ...batch, ...found, file }));
+    return this.#insert(call, caller, async () => ({ ...batch, ...found, file }));
   }
 
   /** The body that lists the requests is kept as the file. */
   async createFromBody(call: Call, caller: Caller, bytes: Buffer, batch: NewBatch): Promise<Batch> {
-    const { db, files, threads } = this.#services;
+    const { files, threads } = this.#services;
     const { id: keyId, userId } = caller.key;
     const found = await threads.run(batchLinesJob, { bytes, url: undefined }, jobOwner(call, caller, bytes.length));
     const form = { name: 'requests.json', mediaType: 'application/json', purpose: 'batch' } as const;
-    return db.transaction().execute(async (tx) => {
+    return this.#insert(call, caller, async (tx) => {
       const file = await files.createIn(tx, { userId, keyId }, form, contentOf(bytes));
-      return insertBatch(tx, call, caller, { ...batch, ...found, file });
+      return { ...batch, ...found, file };
     });
+  }
+
+  #insert(call: Call, caller: Caller, read: (tx: Tx) => Promise<InsertedBatch>): Promise<Batch> {
+    const { db, catalog } = this.#services;
+    const accounts = caller.key.groups.flatMap((id) => catalog().accounts(id));
+    const isPlaced = !accounts.some(takesBatches);
+    return db.transaction().execute(async (tx) => insertBatch(tx, call, caller, { ...(await read(tx)), isPlaced }));
   }
 
   /** Foreign batches, and those in the other shape, are missing ones. */
   async find(id: string, userId: string, isMessages: boolean): Promise<Batch> {
-    const row = await this.#services.db
-      .selectFrom('batches')
-      .selectAll()
-      .where('id', '=', id)
-      .where('user_id', '=', userId)
-      .where('operation', isMessages ? '=' : '!=', MESSAGES)
-      .executeTakeFirst();
-    if (!row) throw fail('batch_not_found', `No batch with id '${id.slice(0, 100)}' exists.`);
+    const row = await findBatch(this.#services.db, userId, id);
+    if (!row || (row.operation === MESSAGES) !== isMessages)
+      throw fail('batch_not_found', `No batch with id '${id.slice(0, 100)}' exists.`);
     return row;
   }
 
@@ -95,6 +99,12 @@ export class BatchStore {
   }
 }
 
+/** Whether requests may be sent as a batch of the provider. Clouds have batches of other kinds. */
+export const takesBatches = ({ features, cloud }: Account): boolean => features.has('batches') && !cloud;
+
+export const findBatch = (db: Db, userId: string, id: string): Promise<Batch | undefined> =>
+  db.selectFrom('batches').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst();
+
 /** With its requests, and with the files that only a messages-dialect batch names. */
 export async function deleteBatchRow(tx: Tx, userId: string, id: string): Promise<void> {
   const batch = await tx
@@ -119,12 +129,14 @@ async function* contentOf(bytes: Buffer): AsyncGenerator<Buffer> {
   yield bytes;
 }
 
+type InsertedBatch = NewBatch & BatchLines & { readonly file: StoredFile };
+
 /** Batches of one user wait for each other, so that two at once do not pass the limit. */
 async function insertBatch(
   tx: Tx,
   call: Call,
   { key }: Caller,
-  { operation, metadata, beta, file, lines, errors }: NewBatch & BatchLines & { readonly file: StoredFile },
+  { operation, metadata, beta, file, lines, errors, isPlaced }: InsertedBatch & { readonly isPlaced: boolean },
 ): Promise<Batch> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${key.userId}, 50))`.execute(tx);
   const { rows } = await sql<{ open: number; all: number }>`
@@ -138,11 +150,7 @@ async function insertBatch(
   const batch = await tx
     .insertInto('batches')
     .values({
-      user_id: key.userId,
-      id: newId('batch'),
-      key_id: key.id,
-      address: call.address,
-      operation,
+      ...{ user_id: key.userId, id: newId('batch'), key_id: key.id, address: call.address, operation },
       input_file: file.id,
       metadata: JSON.stringify(metadata ?? {}),
       beta: beta ?? null,
@@ -151,6 +159,7 @@ async function insertBatch(
       ended_at: isValid ? null : sql<Date>`now()`,
       total: isValid ? lines.length : 0,
       expires_at: sql<Date>`now() + ${BATCHES.hours} * interval '1 hour'`,
+      placing_until: isPlaced ? null : sql<Date>`now()`,
       kept_until: sql<Date>`now() + ${KEPT_HOURS} * interval '1 hour'`,
     })
     .returningAll()

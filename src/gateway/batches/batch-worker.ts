@@ -7,9 +7,10 @@ import { errorFields, type Log, type Sealer, toApiError, within } from '../../co
 import { crashPoint } from '../../ledger/index.ts';
 import type { Job } from '../../platform/db/index.ts';
 import type { BodyBudget, Call } from '../../platform/web/index.ts';
-import { BATCHES, type ErrorCode, errorType } from '../../rules/index.ts';
+import { BATCHES } from '../../rules/index.ts';
 import type { GatewayServices } from '../services.ts';
-import type { Batch, BatchServices } from './batch-store.ts';
+import { type Batch, type BatchServices, findBatch } from './batch-store.ts';
+import { type FailedReply, GONE, UNUSABLE } from './failed-reply.ts';
 import { LineReply, lineCall } from './line-call.ts';
 import { endOverdue, type LineRow, recordLine, renewLines, returnLine, takeLine } from './line-rows.ts';
 import { resultLines, sealReply } from './results.ts';
@@ -106,7 +107,7 @@ export class BatchWorker {
   async #send(line: LineRow, host: LineHost): Promise<void> {
     const { db, files } = this.#services;
     const { user_id: userId, batch_id: id } = line;
-    const batch = await this.#batch(userId, id);
+    const batch = await findBatch(db, userId, id);
     if (!batch) return;
     const start = Number(line.start);
     const reply = new LineReply();
@@ -129,18 +130,16 @@ export class BatchWorker {
     });
   }
 
-  async #record(line: LineRow, { status, content, requestId }: Reply & { readonly requestId: string }): Promise<void> {
+  async #record(
+    line: LineRow,
+    { status, content, requestId }: FailedReply & { readonly requestId: string },
+  ): Promise<void> {
     const { db, sealer } = this.#services;
     const sealed = sealReply(sealer, line, content);
     const state = status < 300 ? 'succeeded' : 'errored';
     await recordLine(db, line, { state, status, requestId, bytes: sealed.length, sealed });
     crashPoint('batch.recorded');
     await this.#finish(line.user_id, line.batch_id);
-  }
-
-  async #batch(userId: string, id: string): Promise<Batch | undefined> {
-    const { db } = this.#services;
-    return db.selectFrom('batches').selectAll().where('user_id', '=', userId).where('id', '=', id).executeTakeFirst();
   }
 
   /** Batches whose last request has ended without the process that sent it. */
@@ -184,24 +183,6 @@ export class BatchWorker {
 }
 
 const isDone = sql<boolean>`succeeded + errored + canceled + expired = total`;
-
-interface Reply {
-  readonly status: number;
-  readonly content: Buffer;
-}
-
-const failedReply = (status: number, code: ErrorCode, message: string): Reply => ({
-  status,
-  content: Buffer.from(
-    JSON.stringify({ type: 'error', error: { type: errorType('openai', status), code, param: null, message } }),
-  ),
-});
-const GONE = failedReply(404, 'file_not_found', 'The file with the requests was deleted.');
-const UNUSABLE = failedReply(
-  502,
-  'upstream_error',
-  `The reply is not whole, or larger than ${BATCHES.replyBytes / 2 ** 20} MiB. It may have been charged.`,
-);
 
 /** Seconds until the request is sent again; undefined when its reply is the result. */
 function pauseAfter({ statusCode, headers }: LineReply, attempts: number): number | undefined {

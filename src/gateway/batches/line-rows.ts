@@ -19,7 +19,7 @@ export const takeLine = (db: Db): Promise<LineRow | undefined> =>
       ready as (
         select b.user_id, b.id, b.taken_at, coalesce(s.open, 0) as open, max(b.taken_at) over (partition by b.user_id) as served_at
         from batches b left join sent s using (user_id)
-        where b.state = 'running' and b.cancelled_at is null and b.ready_at <= now() and b.expires_at > now()
+        where b.state = 'running' and b.cancelled_at is null and b.ready_at <= now() and b.expires_at > now() and b.placing_until is null
           and b.result_bytes <= ${BATCHES.resultBytes} and exists (
             select from batch_lines l where l.user_id = b.user_id and l.batch_id = b.id and l.state = 'waiting')),
       next as (select user_id, id from ready where open < ${BATCHES.sentPerUser} order by open, served_at, taken_at limit 1),
@@ -75,21 +75,23 @@ export async function endOverdue(db: Db): Promise<void> {
   const isOver = sql<boolean>`state = 'waiting' and (user_id, batch_id) in (select user_id, id from batches where state = 'running'
     and (cancelled_at is not null or expires_at <= now() or result_bytes > ${BATCHES.resultBytes}))`;
   const wasCancelled = sql`exists (select from batches b
-    where b.user_id = batch_lines.user_id and b.id = batch_id and b.cancelled_at is not null)`;
+    where b.user_id = l.user_id and b.id = l.batch_id and b.cancelled_at is not null)`;
   await endLines(db, sql`state = case when ${wasCancelled} then 'canceled' else 'expired' end`, isOver);
 }
 
-/** Requests and the counts of their batches change together. */
 const endLines = (db: Db, change: RawBuilder<unknown>, which: RawBuilder<boolean>, bytes = 0): Promise<void> =>
-  db.transaction().execute(async (tx) => {
-    await lock(tx);
-    await sql`
-      with ended as (update batch_lines set ${change}, lease_until = null where ${which} returning user_id, batch_id, state),
-      counts as (
-        select user_id, batch_id, count(*) filter (where state = 'succeeded') as succeeded, count(*) filter (where state = 'errored') as errored,
-          count(*) filter (where state = 'canceled') as canceled, count(*) filter (where state = 'expired') as expired
-        from ended group by user_id, batch_id)
-      update batches b set succeeded = b.succeeded + c.succeeded, errored = b.errored + c.errored, canceled = b.canceled + c.canceled,
-        expired = b.expired + c.expired, result_bytes = b.result_bytes + ${bytes}::bigint
-      from counts c where b.user_id = c.user_id and b.id = c.batch_id`.execute(tx);
-  });
+  db.transaction().execute((tx) => endLinesIn(tx, change, which, bytes));
+
+/** Requests and the counts of their batches change together. */
+export async function endLinesIn(tx: Tx, change: RawBuilder<unknown>, which: RawBuilder<boolean>, bytes: number) {
+  await lock(tx);
+  await sql`
+    with ended as (update batch_lines l set lease_until = null, ${change} where ${which} returning l.user_id, l.batch_id, l.state),
+    counts as (
+      select user_id, batch_id, count(*) filter (where state = 'succeeded') as succeeded, count(*) filter (where state = 'errored') as errored,
+        count(*) filter (where state = 'canceled') as canceled, count(*) filter (where state = 'expired') as expired
+      from ended group by user_id, batch_id)
+    update batches b set succeeded = b.succeeded + c.succeeded, errored = b.errored + c.errored, canceled = b.canceled + c.canceled,
+      expired = b.expired + c.expired, result_bytes = b.result_bytes + ${bytes}::bigint
+    from counts c where b.user_id = c.user_id and b.id = c.batch_id`.execute(tx);
+}

@@ -1,4 +1,5 @@
 /** The results of a batch as lines of a file, in the shape of its clients. */
+import { sql } from 'kysely';
 import { type Sealer, valueOfJson } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import type { Batch } from './batch-store.ts';
@@ -11,7 +12,7 @@ const sealLocation = ({ user_id, batch_id, n }: Pick<LineRow, 'user_id' | 'batch
   `batch_lines.sealed:${user_id}/${batch_id}/${n}` as const;
 
 /** A reply in one line. Newlines of JSON are outside its texts; a reply that is no JSON becomes a text. */
-export const sealReply = (sealer: Sealer, line: LineRow, reply: Buffer): Buffer => {
+export const sealReply = (sealer: Sealer, line: Parameters<typeof sealLocation>[0], reply: Buffer): Buffer => {
   const text = reply.toString();
   const body = valueOfJson(text) === undefined ? JSON.stringify(text) : text.replaceAll(/[\r\n]+/g, ' ');
   return sealer.sealBytes(Buffer.from(body), sealLocation(line));
@@ -25,16 +26,11 @@ export async function* resultLines(
 ): AsyncGenerator<Buffer> {
   const write = batch.operation === 'messages.create' ? messagesLine : openAiLine;
   for (let last = 0; ; ) {
-    const rows = await tx
-      .selectFrom('batch_lines')
-      .selectAll()
-      .where('user_id', '=', batch.user_id)
-      .where('batch_id', '=', batch.id)
-      .where('n', '>', last)
-      .$if(which !== 'all', (query) => query.where('state', which === 'succeeded' ? '=' : '!=', 'succeeded'))
-      .orderBy('n')
-      .limit(PAGE)
-      .execute();
+    const { rows } = await sql<LineRow>`
+      select * from batch_lines where user_id = ${batch.user_id} and batch_id = ${batch.id} and n > ${last}
+        and (${which} = 'all' or (state = 'succeeded') = (${which} = 'succeeded')) order by n limit ${PAGE}`.execute(
+      tx,
+    );
     for (const row of rows)
       yield Buffer.from(`${write(row, row.sealed && sealer.openBytes(row.sealed, sealLocation(row)).toString())}\n`);
     last = rows.at(-1)?.n ?? 0;

@@ -32,7 +32,7 @@ export function parseRates(stored: unknown): Rates {
   return tiers === undefined ? rates : { ...rates, tiers: parseTiers(tiers, rates) };
 }
 
-/** The column `prices.cost`. Requests of a batch are sent to the provider one by one, so that they cost what others do, whatever users pay. */
+/** The column `prices.cost`. Requests of a batch that are sent to the provider one by one cost what others do, whatever users pay. */
 export function parseCost(stored: unknown): Rates {
   const { tiers = new Map<string, Rates>(), ...rates } = parseRates(stored);
   return { ...rates, tiers: new Map([...tiers].filter(([name]) => name !== 'batch')) };

@@ -11,17 +11,21 @@ export type CostedCall = Pick<UsageRecord, 'priceId' | 'accountId' | 'usage'>;
 /** Call -> its cost. The cost of an absent call is unknown. */
 export type ProviderCosts<C extends CostedCall = UsageRecord> = ReadonlyMap<C, Nanos>;
 
-/** Two lookups by primary key for a whole batch. Never blocks recording: a cost that cannot be computed is unknown. */
+/**
+ * Two lookups by primary key for a whole batch. Never blocks recording: a cost that cannot be computed is unknown. `parse`: `parseRates` for
+ * requests in batches of the provider.
+ */
 export async function providerCosts<C extends CostedCall>(
   db: Db,
   records: readonly C[],
   log: Log,
+  parse = parseCost,
 ): Promise<ProviderCosts<C>> {
   const priceIds = [...new Set(records.flatMap(({ priceId, usage }) => [priceId ?? [], ...otherPrices(usage)].flat()))];
   if (priceIds.length === 0) return new Map();
   const prices = await selectCosts(db, [priceIds]);
   if (prices.length === 0) return new Map();
-  const rates = new Map(prices.map(({ id, cost }) => [id, ratesOf(id, cost, log)]));
+  const rates = new Map(prices.map(({ id, cost }) => [id, ratesOf(parse, { id, cost }, log)]));
   const accounts = await selectMultipliers(db, []);
   const multipliers = new Map(accounts.map((row) => [row.id, row.cost_multiplier_ppm]));
   return new Map(
@@ -41,7 +45,12 @@ export async function providerCosts<C extends CostedCall>(
 const otherPrices = ({ models = [] }: CostedCall['usage']): bigint[] =>
   models.flatMap(({ price }) => (price === undefined ? [] : [BigInt(price)]));
 
-const selectCosts = prepare<{ id: bigint; cost: unknown }>(
+interface StoredCost {
+  readonly id: bigint;
+  readonly cost: unknown;
+}
+
+const selectCosts = prepare<StoredCost>(
   'price_costs',
   'select id, cost from prices where id = any($1) and cost is not null',
 );
@@ -51,12 +60,12 @@ const selectMultipliers = prepare<{ id: string; cost_multiplier_ppm: bigint }>(
 );
 
 /** Undefined for video rates: they depend on a resolution that records do not hold. */
-function ratesOf(priceId: bigint, stored: unknown, log: Log): Rates | undefined {
+function ratesOf(parse: typeof parseCost, { id, cost }: StoredCost, log: Log): Rates | undefined {
   try {
-    const rates = parseCost(stored);
-    return VIDEO_RATE_NAMES.some((name) => name in (stored as object)) ? undefined : rates;
+    const rates = parse(cost);
+    return VIDEO_RATE_NAMES.some((name) => name in (cost as object)) ? undefined : rates;
   } catch (error) {
-    log.error('provider_cost.invalid', { price: String(priceId), ...errorFields(error) });
+    log.error('provider_cost.invalid', { price: String(id), ...errorFields(error) });
     return undefined;
   }
 }

@@ -88,7 +88,7 @@ async function start(scope: Scope, options: ServeOptions): Promise<Running> {
   const clock = options.jobClock ?? scope.clock;
   const { watch } = services;
   const ofWorker = options.worker ? jobsFor({ ...scope, clock, video, warnings, background: app.gateway, watch }) : [];
-  const all = options.sendsBatches === false ? ofWorker : [...ofWorker, app.gateway.batchWorker.job];
+  const all = options.sendsBatches === false ? ofWorker : [...ofWorker, ...app.gateway.batchJobs];
   if (all.length > 0) {
     const jobs = runJobs({ ...scope, clock, watch }, all);
     // A job may wait for a dependency for minutes. Another replica takes its work over.

@@ -4,7 +4,6 @@
  * V 0: variant B is EP and HC together; they differ only in their assets.
  */
 import type { VideoVariant } from '../groups.ts';
-import { each } from '../notation.ts';
 import { HAILUO, VEO_3_1 } from './family-sheets.ts';
 import * as params from './parameters.ts';
 import type { DeletionRule, InlineMediaRules, RoleCombinations, VariantSheet, VideoSheet } from './sheet.ts';
@@ -65,11 +64,18 @@ const DELETE_UNSUPPORTED: DeletionRule = { action: 'reject', code: 'task_delete_
 export const DELETES_TASKS: VideoSheet['deletion'] = {
   queued: { action: 'cancel', otherwise: 'task_cancel_not_supported' },
   running: { action: 'reject', code: 'task_not_cancellable' },
-  ...each(REMOVE, 'cancelled succeeded failed expired'),
+  cancelled: REMOVE,
+  succeeded: REMOVE,
+  failed: REMOVE,
+  expired: REMOVE,
 };
 export const KEEPS_TASKS: VideoSheet['deletion'] = {
-  ...each(CANCEL_UNSUPPORTED, 'queued running'),
-  ...each(DELETE_UNSUPPORTED, 'cancelled succeeded failed expired'),
+  queued: CANCEL_UNSUPPORTED,
+  running: CANCEL_UNSUPPORTED,
+  cancelled: DELETE_UNSUPPORTED,
+  succeeded: DELETE_UNSUPPORTED,
+  failed: DELETE_UNSUPPORTED,
+  expired: DELETE_UNSUPPORTED,
 };
 
 const CONTRACT = {
