@@ -1,5 +1,5 @@
 /** Response headers in the reference: components, and which responses refer to them. */
-import { RESPONSE_HEADERS, type ResponseHeader, type ResponseHeaderName } from '../../src/rules/index.ts';
+import { RESPONSE_HEADERS, type ResponseHeader, type ResponseHeaderName } from './response-headers.ts';
 
 const NAMES = Object.keys(RESPONSE_HEADERS) as ResponseHeaderName[];
 const rowOf = (name: ResponseHeaderName): ResponseHeader => RESPONSE_HEADERS[name];

@@ -9,6 +9,7 @@ import { RESPONSES } from './dialects/responses.ts';
 import { errorResponses } from './errors.ts';
 import type { HeaderSet } from './headers.ts';
 import { IMAGE_BODIES } from './images.ts';
+import { OPERATION_ERRORS } from './operation-errors.ts';
 import {
   BYTES,
   INTEGER,
@@ -85,7 +86,7 @@ function errorCodes(row: rules.InferenceRow, isServed: boolean): rules.ErrorCode
     caches,
     containers,
     conversations,
-  } = rules.OPERATION_ERRORS;
+  } = OPERATION_ERRORS;
   return [
     ...every,
     ...key,

@@ -1,15 +1,10 @@
 /** The admin API in the reference: queries and bodies from the schemas of its operations, responses from a table by operation. */
 import type { z } from 'zod';
-import {
-  type AdminOperation,
-  adminRow,
-  type ErrorCode,
-  OPERATION_ERRORS,
-  UNCHANGED_HEADER,
-} from '../../src/rules/index.ts';
+import { type AdminOperation, adminRow, type ErrorCode, UNCHANGED_HEADER } from '../../src/rules/index.ts';
 import { ADMIN_SUCCESSES } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
+import { OPERATION_ERRORS } from './operation-errors.ts';
 import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
 export interface AdminRequestSchemas {

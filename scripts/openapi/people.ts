@@ -5,7 +5,9 @@ import * as schemas from '../../src/schemas/index.ts';
 import { created, EXPORT, ok, STATEMENT, type Successes } from './admin-responses.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
+import { OPERATION_ERRORS } from './operation-errors.ts';
 import { BYTES, bytes, JSON_TYPE, json, ranged, ref, schemasOf, TEXT } from './schema.ts';
+import { VIDEO_OPERATION_ERRORS } from './video-errors.ts';
 import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
 export interface ConsoleSchemas {
@@ -141,7 +143,7 @@ export function describeConsole(
 
 function errorCodes(operation: rules.ConsoleOperation, hasBody: boolean): rules.ErrorCode[] {
   const { method, path, access } = rules.consoleRow(operation);
-  const { every, session, script, signIn, query, body, object: named, change, file: missing } = rules.OPERATION_ERRORS;
+  const { every, session, script, signIn, query, body, object: named, change, file: missing } = OPERATION_ERRORS;
   const isResult = path.includes('{task}/');
   return [
     ...every,
@@ -152,6 +154,6 @@ function errorCodes(operation: rules.ConsoleOperation, hasBody: boolean): rules.
     ...(access === 'own' ? named : []),
     ...(method === 'GET' ? [] : change),
     ...(access === 'open' ? missing : []),
-    ...(path.includes('{task}') ? rules.VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
+    ...(path.includes('{task}') ? VIDEO_OPERATION_ERRORS[isResult ? 'videos.lastFrame' : 'tasks.get'] : []),
   ];
 }

@@ -1,8 +1,10 @@
 /** Endpoints of operators and providers in the reference: health, metrics, this document, pages and reports. */
-import { OPERATION_ERRORS, type OperatorOperation, VIDEO_OPERATION_ERRORS } from '../../src/rules/index.ts';
+import type { OperatorOperation } from '../../src/rules/index.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
+import { OPERATION_ERRORS } from './operation-errors.ts';
 import { ANY_OBJECT, bytes, json, ranged, TEXT } from './schema.ts';
+import { VIDEO_OPERATION_ERRORS } from './video-errors.ts';
 
 type Responses = Readonly<Record<string, object>>;
 

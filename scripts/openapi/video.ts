@@ -18,6 +18,7 @@ import {
   withStream,
 } from './schema.ts';
 import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
+import { VIDEO_OPERATION_ERRORS } from './video-errors.ts';
 import { jsonSchemaOf } from './zod.ts';
 
 export function describeVideo(operation: rules.OfferedVideoOperation): OperationDescription {
@@ -32,7 +33,7 @@ export function describeVideo(operation: rules.OfferedVideoOperation): Operation
       ...Object.entries(query).map(([name, rule]) => queryParameter(name, rule)),
     ],
     ...(operation in BODIES && { requestBody: BODIES[operation as WithBody] }),
-    responses: { ...SUCCESSES[operation], ...errorResponses('video', rules.VIDEO_OPERATION_ERRORS[operation]) },
+    responses: { ...SUCCESSES[operation], ...errorResponses('video', VIDEO_OPERATION_ERRORS[operation]) },
   };
 }
 

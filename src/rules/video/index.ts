@@ -3,7 +3,6 @@ export * from './callbacks.ts';
 export * from './capabilities.ts';
 export * from './content.ts';
 export * from './limits.ts';
-export * from './operation-errors.ts';
 export * from './parameters.ts';
 export * from './prompt-options.ts';
 export * from './queries.ts';

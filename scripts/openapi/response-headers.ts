@@ -1,5 +1,5 @@
 /** Response headers that the gateway sets, for the reference. */
-import { rowsIn, type Words } from './notation.ts';
+import { rowsIn, type Words } from '../../src/rules/index.ts';
 
 export interface ResponseHeader {
   readonly about: string;

@@ -1,6 +1,6 @@
-/** Error codes by what an operation does; the reference lists them. Those of document 2 are in video/operation-errors.ts. */
-import type { ErrorCode } from './errors.ts';
-import { words } from './notation.ts';
+/** Error codes by what an operation does; the reference lists them. Those of document 2 are in video-errors.ts. */
+import type { ErrorCode } from '../../src/rules/index.ts';
+import { words } from '../../src/rules/index.ts';
 
 export const OPERATION_ERRORS = {
   /** `invalid_request`: also the HTTP of a request may be malformed. */

@@ -1,7 +1,6 @@
 /** Error codes that each task operation can return. V 7 explains them. */
-import type { OfferedVideoOperation } from '../endpoints.ts';
-import type { ErrorCode } from '../errors.ts';
-import { words } from '../notation.ts';
+import type { ErrorCode, OfferedVideoOperation } from '../../src/rules/index.ts';
+import { words } from '../../src/rules/index.ts';
 
 const EVERY = words(
   'invalid_request invalid_api_key key_not_allowed rate_limit_exceeded internal_error server_is_overloaded',
