@@ -208,7 +208,11 @@ describe('the price', () => {
     const done = await ended(client, (await create(client, url, [line])).id);
     const [{ response }] = await linesOf(client, done.output_file_id ?? done.error_file_id);
     await until('its charge', async () => (await chargesOf(response.request_id)) === 1);
-    const { body: call } = await admin<LoggedRequest>('GET', `/requests/${response.request_id}`);
+    let { body: call } = await admin<LoggedRequest>('GET', `/requests/${response.request_id}`);
+    await until('its line of the log', async () => {
+      ({ body: call } = await admin<LoggedRequest>('GET', `/requests/${response.request_id}`));
+      return call.charge !== undefined && call.charge !== null;
+    });
     return call;
   };
 
