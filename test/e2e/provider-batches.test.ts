@@ -6,6 +6,7 @@ import type OpenAI from 'openai';
 import { toFile } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
+import { BATCHES } from '../../src/rules/index.ts';
 import { type BatchProvider, startBatchProvider } from '../support/batch-provider.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { anthropic, openai } from '../support/sdk.ts';
@@ -153,6 +154,11 @@ describe("OpenAI's batches", () => {
     const url = '/v1/responses';
     const done = await ended(client(), (await create(client(), url, [bodyOf(url)])).id);
     const [{ response }] = await linesOf(client(), done.output_file_id);
+    // A request that is bound to an account is sent alone.
+    const bound = { ...bodyOf(url), previous_response_id: response.body.id };
+    const second = await ended(client(), (await create(client(), url, [bodyOf(url), bound])).id);
+    assert.equal(second.request_counts?.completed, 2);
+    assert.equal(provider.log.filter((line) => line === `POST ${url}`).length, 1);
     const next = {
       model: 'demo-responses',
       input: 'and?',
@@ -215,6 +221,21 @@ describe("OpenAI's batches", () => {
     assert.equal((await charged(failed.map(({ response }) => response.request_id))).count, 0);
     assert.equal((await charged([first.response.request_id])).count, 1);
     assert.ok((await charged([third.response.request_id])).nanos > 0);
+  });
+
+  test('a reply that is too long to be kept is an error, and is paid', async () => {
+    provider.edit = (line) => [
+      JSON.stringify(line).replace(
+        '"status_code"',
+        `"padding":"${'x'.repeat(BATCHES.replyBytes + 20_000)}","status_code"`,
+      ),
+    ];
+    const url = '/v1/embeddings';
+    const done = await ended(client(), (await create(client(), url, [bodyOf(url)])).id);
+    const [{ response }] = await linesOf(client(), done.error_file_id);
+    assert.equal(response.status_code, 502);
+    const { count, nanos } = await charged([response.request_id]);
+    assert.ok(count === 1 && nanos > 0);
   });
 
   test('a batch whose cost the balance does not cover at once is sent request by request', async () => {

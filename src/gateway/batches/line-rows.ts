@@ -13,7 +13,7 @@ const leaseEnd = sql`now() + ${BATCHES.leaseMs} * interval '1 millisecond'`;
 /** The next request of the user with the fewest on their way, who has waited longest. Undefined when there is none to send now. */
 export const takeLine = (db: Db): Promise<LineRow | undefined> =>
   db.transaction().execute(async (tx) => {
-    await lock(tx);
+    await lockLines(tx);
     const { rows } = await sql<LineRow>`
       with sent as (select user_id, count(*) as open from batch_lines where state = 'sent' group by user_id),
       ready as (
@@ -32,7 +32,8 @@ export const takeLine = (db: Db): Promise<LineRow | undefined> =>
     return rows[0];
   });
 
-const lock = (tx: Tx) => sql`select pg_advisory_xact_lock(${ADVISORY_LOCK}, ${TAKING})`.execute(tx);
+/** Whoever changes rows of several requests, so that two who do so do not wait for each other. */
+export const lockLines = (tx: Tx) => sql`select pg_advisory_xact_lock(${ADVISORY_LOCK}, ${TAKING})`.execute(tx);
 
 /** Only the process that took a request last may say how it ended. */
 const isMine = ({ user_id, batch_id, n, attempts }: LineRow) => sql<boolean>`
@@ -84,7 +85,7 @@ const endLines = (db: Db, change: RawBuilder<unknown>, which: RawBuilder<boolean
 
 /** Requests and the counts of their batches change together. */
 export async function endLinesIn(tx: Tx, change: RawBuilder<unknown>, which: RawBuilder<boolean>, bytes: number) {
-  await lock(tx);
+  await lockLines(tx);
   await sql`
     with ended as (update batch_lines l set lease_until = null, ${change} where ${which} returning l.user_id, l.batch_id, l.state),
     counts as (

@@ -1,4 +1,5 @@
 /** The batch APIs of OpenAI and of Anthropic: what is sent to them, and what their replies mean. */
+import { randomUUID } from 'node:crypto';
 import type { Account } from '../../../catalog/index.ts';
 import { valueOfJson } from '../../../core/index.ts';
 import { wholeResponse } from '../../../platform/http/index.ts';
@@ -77,7 +78,7 @@ async function send(
 /** The file of the requests, before anything can be made of it. Anthropic has none, and only shows that it is there. Undefined when it fails. */
 export async function uploadRequests(target: BatchTarget, requests: readonly NamedRequest[]) {
   if (isMessages(target)) return (await listBatches(target)) && '';
-  const boundary = 'dragoman-requests';
+  const boundary = `requests-${randomUUID()}`;
   const part = (name: string, value = ''): string =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${name}\r\n\r\n${value}`;
   const head =

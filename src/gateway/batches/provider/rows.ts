@@ -4,6 +4,7 @@ import { release } from '../../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../../platform/db/index.ts';
 import { PROVIDER_BATCHES } from '../../../rules/index.ts';
 import type { Batch } from '../batch-store.ts';
+import { lockLines } from '../line-rows.ts';
 import type { PreparedBatch } from './prepare.ts';
 
 export type ProviderBatch = Row<'provider_batches'>;
@@ -40,6 +41,7 @@ export async function insertPlaced(tx: Tx, { user_id, id, key_id, operation }: B
     insert into provider_batch_lines (user_id, reference, n, input_tokens, max_nanos)
     select ${user_id}, ${reference}, * from unnest(${numbers}::int[], ${lines.map(({ inputTokens }) => inputTokens)}::bigint[],
       ${lines.map(({ maxNanos }) => maxNanos)}::bigint[])`.execute(tx);
+  await lockLines(tx);
   const placed = await sql`
     update batch_lines set state = 'provider'
     where user_id = ${user_id} and batch_id = ${id} and state = 'waiting' and n = any(${numbers}::int[])`.execute(tx);
@@ -83,6 +85,7 @@ export const PAID = { state: 'ended', next_check_at: sql<Date>`now()` };
 /** Nothing runs at the provider: the requests are sent one by one. */
 export const returnRequests = (db: Db, given: BatchState): Promise<boolean> =>
   whileIn(db, given, async (tx, row) => {
+    await lockLines(tx);
     await sql`update batch_lines set state = 'waiting'
       where user_id = ${row.user_id} and batch_id = ${row.batch_id} and state = 'provider'`.execute(tx);
     await release(tx, row.reference);
