@@ -37,7 +37,8 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
   const navigate = useNavigate();
   const id = useId();
   const form: FormName = (Object.keys(FORMS) as FormName[]).find((name) => name === search.form) ?? 'text';
-  const key = keys.find(({ id }) => id === search.key) ?? keys[0];
+  const [tried, setTried] = useState(0);
+  const key = keys.find(({ id }) => id === search.key) ?? keys[tried];
   const [prompt, setPrompt] = useState<string>(SAMPLES[form]);
   const models = useModels(key?.id);
   const change = (next: Search): void =>
@@ -47,11 +48,14 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
     keyId: key.id,
     keys,
     models: models.data?.data ?? [],
+    isWaiting: models.isPending,
     wanted: search.model,
     prompt,
     setPrompt,
   };
   const hasNone = models.data !== undefined && ofKind(models.data.data, form).length === 0;
+  // Until somebody chooses one, the first key that can call a model of the form.
+  if (hasNone && search.key === undefined && tried + 1 < keys.length) setTried(tried + 1);
   return (
     <>
       <div className="filters">
@@ -63,6 +67,7 @@ const Forms = ({ keys }: { readonly keys: readonly OwnKey[] }) => {
               aria-pressed={name === form}
               onClick={() => {
                 if (Object.values(SAMPLES).some((sample) => sample === prompt)) setPrompt(SAMPLES[name]);
+                setTried(0);
                 change({ form: name, model: undefined });
               }}
             >

@@ -11,7 +11,7 @@ const SHOWN = 8;
 const PATH = '/v1/embeddings';
 
 export const PlayEmbeddings = (props: PlayProps) => {
-  const { keyId, prompt, setPrompt } = props;
+  const { keyId, prompt, setPrompt, isWaiting } = props;
   const { model, modelField } = useModel(props, 'embeddings');
   const body = { model, input: prompt, encoding_format: 'float' };
   const call = useCall(() => playJson<EmbeddingBody>(PATH, { key: keyId, body }));
@@ -21,6 +21,7 @@ export const PlayEmbeddings = (props: PlayProps) => {
     <PlayForm
       prompt={prompt}
       setPrompt={setPrompt}
+      isWaiting={isWaiting}
       call={call}
       request={{ operation: 'embeddings.create', path: PATH, body }}
       fields={modelField}

@@ -20,7 +20,7 @@ const EDITABLE = 'image/png,image/jpeg,image/webp';
 const MASKS = 'image/png,image/webp';
 
 export const PlayImage = (props: PlayProps) => {
-  const { keyId, prompt, setPrompt } = props;
+  const { keyId, prompt, setPrompt, isWaiting } = props;
   const { model, modelField } = useModel(props, 'image');
   const [size, setSize] = useState('1024x1024');
   const [quality, setQuality] = useState<string>('low');
@@ -40,6 +40,7 @@ export const PlayImage = (props: PlayProps) => {
     <PlayForm
       prompt={prompt}
       setPrompt={setPrompt}
+      isWaiting={isWaiting}
       call={call}
       request={request}
       fields={

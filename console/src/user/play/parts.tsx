@@ -1,5 +1,4 @@
 /** What the forms of the playground share: prompt, model, headers, and the run button. */
-
 import { type KeyboardEvent, type ReactNode, useId, useState } from 'react';
 import type { ModelKind, OwnKey, OwnModel } from '../../../../src/schemas/index.ts';
 import { t } from '../../language.ts';
@@ -14,6 +13,8 @@ import { playTexts } from './texts.ts';
 export interface PlayProps {
   readonly keyId: string;
   readonly models: readonly OwnModel[];
+  /** For the models of the key. */
+  readonly isWaiting: boolean;
   /** All valid keys: a second model may need another one. */
   readonly keys: readonly OwnKey[];
   /** The model that the page was opened for. */
@@ -34,7 +35,7 @@ export function useModel({ models, wanted }: PlayProps, kind: ModelKind) {
   };
 }
 
-interface PlayFormProps extends Pick<PlayProps, 'prompt' | 'setPrompt'> {
+interface PlayFormProps extends Pick<PlayProps, 'prompt' | 'setPrompt' | 'isWaiting'> {
   readonly call: { readonly isPending: boolean; readonly error: Error | null; readonly run: () => void };
   readonly request: PlayedRequest;
   readonly fields: ReactNode;
@@ -50,7 +51,7 @@ export function isRunKey(event: KeyboardEvent): boolean {
 }
 
 /** A call that gives one result, which is shown beside its fields. */
-export const PlayForm = ({ prompt, setPrompt, call, request, fields, children }: PlayFormProps) => {
+export const PlayForm = ({ prompt, setPrompt, isWaiting, call, request, fields, children }: PlayFormProps) => {
   const id = useId();
   const { isPending, error, run } = call;
   return (
@@ -72,7 +73,7 @@ export const PlayForm = ({ prompt, setPrompt, call, request, fields, children }:
             <textarea id={id} rows={6} value={prompt} onChange={(event) => setPrompt(event.target.value)} />
           </div>
           <div className="row">
-            <button type="submit" className="primary" disabled={isPending || prompt.trim() === ''}>
+            <button type="submit" className="primary" disabled={isPending || isWaiting || prompt.trim() === ''}>
               {isPending ? t('Running') : t('Run')}
             </button>
             <CodeButton request={request} />

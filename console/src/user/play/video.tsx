@@ -41,7 +41,7 @@ const frameItem = (picture: Attachment, n: number): object => ({
 });
 
 export const PlayVideo = (props: PlayProps) => {
-  const { keyId, prompt, setPrompt } = props;
+  const { keyId, prompt, setPrompt, isWaiting } = props;
   const navigate = useNavigate();
   const { model, modelField } = useModel(props, 'video');
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
@@ -65,6 +65,7 @@ export const PlayVideo = (props: PlayProps) => {
     <PlayForm
       prompt={prompt}
       setPrompt={setPrompt}
+      isWaiting={isWaiting}
       call={call}
       request={{ operation: 'tasks.create', path: TASKS, body: task }}
       fields={
