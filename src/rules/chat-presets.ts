@@ -5,7 +5,7 @@
  */
 import { type CapabilityOverrides, type ChatField, flagsIn } from './capabilities.ts';
 import type { Feature } from './groups.ts';
-import { rowsIn, words } from './notation.ts';
+import { each, rowsIn, words } from './notation.ts';
 
 /** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
 const ONLY_OPENAI: readonly ChatField[] = words(
@@ -20,17 +20,10 @@ const GENERIC = {
   sampling: 'full',
   stop: true,
   efforts: [],
-  customTools: false,
-  encryptedReasoning: false,
-  midSystem: false,
-  prefill: false,
-  explicitCache: false,
-  urlMedia: false,
-  imageOutput: false,
+  ...each(false, 'customTools encryptedReasoning midSystem prefill explicitCache urlMedia imageOutput textParts'),
   outputLimitField: 'max_tokens',
   refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
   toolChoices: ['none', 'required', 'named'],
-  textParts: false,
   thinkTags: true,
 } as const satisfies CapabilityOverrides;
 

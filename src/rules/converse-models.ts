@@ -6,22 +6,15 @@
 import { type CapabilityOverrides, flagsIn } from './capabilities.ts';
 
 /** The API itself: media are bytes, and instructions come first. */
-const CONVERSE: CapabilityOverrides = { urlMedia: false, midSystem: false, schemaFormat: 'none' };
+const CONVERSE = flagsIn('!urlMedia !midSystem schemaFormat=none');
 
-const OTHERS: CapabilityOverrides = {
-  ...CONVERSE,
-  thinking: 'none',
-  sampling: 'full',
-  efforts: [],
-  prefill: false,
-  explicitCache: false,
-  toolChoices: [],
-  converseFamily: 'other',
-};
-
-const CLAUDE: CapabilityOverrides = { ...CONVERSE, toolChoices: ['required', 'named'], converseFamily: 'anthropic' };
 const and = (base: CapabilityOverrides, flags: string): CapabilityOverrides => ({ ...base, ...flagsIn(flags) });
-const NOVA: CapabilityOverrides = and(OTHERS, 'explicitCache toolChoices=required,named converseFamily=nova');
+const OTHERS = and(
+  CONVERSE,
+  'thinking=none sampling=full efforts= !prefill !explicitCache toolChoices= converseFamily=other',
+);
+const CLAUDE = and(CONVERSE, 'toolChoices=required,named converseFamily=anthropic');
+const NOVA = and(OTHERS, 'explicitCache toolChoices=required,named converseFamily=nova');
 const SCHEMAS: CapabilityOverrides = { ...OTHERS, schemaFormat: 'json_schema' };
 
 const MODELS: readonly (readonly [name: RegExp, flags: CapabilityOverrides])[] = [

@@ -9,7 +9,8 @@ const CONTRACT_ONLY = unsupportedNames(
   'frames watermark return_last_frame service_tier execution_expires_after tools camera_fixed draft priority',
 );
 
-const OFFERED = {
+/** Of every sheet. */
+export const OFFERED = {
   resolution: { kind: 'offered', capability: 'resolutions' },
   ratio: { kind: 'offered', capability: 'ratios' },
   callback_url: { kind: 'public-url' },

@@ -4,7 +4,8 @@
  * V 0: variant B is EP and HC together; they differ only in their assets.
  */
 import type { VideoVariant } from '../groups.ts';
-import { HAILUO, VEO_3_1 } from './family-sheets.ts';
+import { each } from '../notation.ts';
+import { HAILUO, OFFERED, VEO_3_1 } from './family-sheets.ts';
 import * as params from './parameters.ts';
 import type { DeletionRule, InlineMediaRules, RoleCombinations, VariantSheet, VideoSheet } from './sheet.ts';
 import { PIXEL_SIZES, RATIOS, RESOLUTIONS } from './sizes.ts';
@@ -23,12 +24,8 @@ const duration = (min: number, max: number, isSupported: boolean): params.Intege
 });
 
 const SHARED_PARAMETERS = {
-  resolution: { kind: 'offered', capability: 'resolutions' },
-  ratio: { kind: 'offered', capability: 'ratios' },
-  generate_audio: BOOLEAN,
-  watermark: BOOLEAN,
-  return_last_frame: BOOLEAN,
-  callback_url: { kind: 'public-url' },
+  ...OFFERED,
+  ...each(BOOLEAN, 'generate_audio watermark return_last_frame'),
   // Beyond the document: both SDKs of the provider have it.
   safety_identifier: { kind: 'text', maxLength: 64 },
 } as const satisfies Partial<Record<params.VideoParameter, params.ParameterRule>>;
@@ -64,18 +61,11 @@ const DELETE_UNSUPPORTED: DeletionRule = { action: 'reject', code: 'task_delete_
 export const DELETES_TASKS: VideoSheet['deletion'] = {
   queued: { action: 'cancel', otherwise: 'task_cancel_not_supported' },
   running: { action: 'reject', code: 'task_not_cancellable' },
-  cancelled: REMOVE,
-  succeeded: REMOVE,
-  failed: REMOVE,
-  expired: REMOVE,
+  ...each(REMOVE, 'cancelled succeeded failed expired'),
 };
 export const KEEPS_TASKS: VideoSheet['deletion'] = {
-  queued: CANCEL_UNSUPPORTED,
-  running: CANCEL_UNSUPPORTED,
-  cancelled: DELETE_UNSUPPORTED,
-  succeeded: DELETE_UNSUPPORTED,
-  failed: DELETE_UNSUPPORTED,
-  expired: DELETE_UNSUPPORTED,
+  ...each(CANCEL_UNSUPPORTED, 'queued running'),
+  ...each(DELETE_UNSUPPORTED, 'cancelled succeeded failed expired'),
 };
 
 const CONTRACT = {
@@ -106,9 +96,7 @@ const A: VariantSheet = {
     duration: duration(4, 15, true),
     frames: { kind: 'integer', min: 1, max: 360 },
     seed: { kind: 'integer', min: -1, max: 4_294_967_295 },
-    camera_fixed: REJECTED,
-    draft: REJECTED,
-    priority: REJECTED,
+    ...each(REJECTED, 'camera_fixed draft priority'),
   },
   resolutions: ['480p', '720p', '1080p'],
   inlineMedia: checkedMedia(15),

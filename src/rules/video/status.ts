@@ -1,5 +1,5 @@
 /** Statuses of a video task, the moves between them, and how tasks are followed at the provider (V 3). */
-import { words } from '../notation.ts';
+import { each, words } from '../notation.ts';
 
 export const TASK_STATUSES = ['queued', 'running', 'cancelled', 'succeeded', 'failed', 'expired'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
@@ -15,10 +15,7 @@ export type TaskErrorCode = (typeof TASK_ERROR_CODES)[number];
 export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   queued: ['running', 'succeeded', 'failed', 'cancelled', 'expired'],
   running: ['succeeded', 'failed', 'cancelled', 'expired'],
-  cancelled: [],
-  succeeded: [],
-  failed: [],
-  expired: [],
+  ...each([], 'cancelled succeeded failed expired'),
 };
 
 export const isTerminal = (status: TaskStatus): boolean => TASK_MOVES[status].length === 0;
