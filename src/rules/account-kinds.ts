@@ -16,55 +16,31 @@ export interface CloudSetting {
   readonly fallback?: string;
 }
 
-const URL_FORM = /^https?:\/\/[^\s?#]+$/;
-const GUID = /^[\w.-]{1,253}$/;
-const FORMS = {
-  api: /^(?:v1|deployments)$/,
-  api_version: /^(?:\d{4}-\d{2}-\d{2}(?:-preview)?|preview|v1)$/,
-  tenant: GUID,
-  client_id: GUID,
-  scope: /^https:\/\/[\w./-]+\/\.default$/,
-  authority: URL_FORM,
-  project: /^[a-z0-9][a-z0-9.:-]{1,62}$/,
-  location: /^[a-z]+(?:-[a-z]+\d+)?$/,
-  region: /^[a-z]{2}(?:-[a-z]+)+-\d$/,
-  role_arn: /^arn:aws[\w-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/,
-  guardrail: /^(?:[a-z0-9]{1,64}|arn:aws[\w-]*:bedrock:[a-z0-9-]+:\d{12}:guardrail\/[a-z0-9]+)$/,
-  guardrail_version: /^(?:[1-9]\d{0,7}|DRAFT)$/,
-  guardrail_trace: /^(?:enabled|disabled|enabled_full)$/,
-  audience: /^\/\/iam\.googleapis\.com\/[\w./-]+$/,
-  service_account: /^[\w.-]+@[\w.-]+$/,
-  storage: /^gs:\/\/[a-z0-9][\w.-]{1,61}[a-z0-9](?:\/[\w./-]*)?$/,
-  storage_url: URL_FORM,
-  token_url: URL_FORM,
-  metadata_url: URL_FORM,
-};
-
-/** Label, what it is, what is expected, an example in YAML, and what applies without it. */
+/** Label, what it is, its form, what is expected, an example in YAML, and what applies without it. */
 export const CLOUD_SETTINGS = rowsIn(
   `
-api: API | 'v1' sends the deployment as the model of the body, 'deployments' in the path, with 'api_version' | v1 or deployments | deployments | v1
-api_version: API version | version of the API; 'v1' needs none | a version such as 2024-10-21 or preview | "2024-10-21" | 2024-10-21 with 'deployments'
-tenant: Tenant | id or domain of the directory | an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47 | "72f988bf-86f1-41af-91ab-2d7cd011db47"
-client_id: Client id | id of the application, or of a user-assigned managed identity | an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47 | "11111111-2222-3333-4444-555555555555"
-scope: Scope | what tokens are requested for | a scope that ends with /.default | "https://ai.azure.com/.default" | https://cognitiveservices.azure.com/.default
-authority: Authority | where tokens of Entra come from, for sovereign clouds | an http:// or https:// URL | "https://login.microsoftonline.us" | https://login.microsoftonline.com
-project: Project | id of the project | the id of a project, such as my-project-1 | "my-project-1"
-location: Location | region, 'us' or 'eu', or 'global'; the host of 'base_url' belongs to it | a region such as europe-west1, us, eu or global | europe-west1
-region: Region | region of Bedrock; the host of 'base_url' belongs to it | a region such as eu-central-1 | eu-central-1
-role_arn: Role | the role that calls are made as | the ARN of a role | "arn:aws:iam::123456789012:role/gateway" | the identity itself
-guardrail: Guardrail | id or ARN of the guardrail that checks every request and reply | the id or the ARN of a guardrail | gr0abc1def2g
-guardrail_version: Guardrail version | version of the guardrail | a number, or DRAFT | "1" | DRAFT
-guardrail_trace: Guardrail trace | whether Bedrock explains what the guardrail found; the gateway passes it to no client of Converse | enabled, disabled or enabled_full | enabled | disabled
-audience: Audience | the provider of the workload identity pool | the full name of a provider, beginning with //iam.googleapis.com/ | "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x"
-service_account: Service account | e-mail address of the service account that calls are made as | the e-mail address of a service account | "gateway@my-project-1.iam.gserviceaccount.com" | the identity itself
-storage: Bucket | of a video account: where Veo puts its videos, which the identity must be able to read | a bucket and a folder, such as gs://my-bucket/videos | "gs://my-bucket/videos"
-storage_url: Storage URL | address of Cloud Storage, for private access | an http:// or https:// URL | "https://storage.googleapis.com" | that of the cloud
-token_url: Token URL | address of the token service, for private access | an http:// or https:// URL | "https://sts.googleapis.com" | that of the cloud
-metadata_url: Metadata URL | address of the metadata service of the machine | an http:// or https:// URL | "http://169.254.169.254" | that of the cloud
+api: API | 'v1' sends the deployment as the model of the body, 'deployments' in the path, with 'api_version' | ^(?:v1|deployments)$ | v1 or deployments | deployments | v1
+api_version: API version | version of the API; 'v1' needs none | ^(?:\\d{4}-\\d{2}-\\d{2}(?:-preview)?|preview|v1)$ | a version such as 2024-10-21 or preview | "2024-10-21" | 2024-10-21 with 'deployments'
+tenant: Tenant | id or domain of the directory | ^[\\w.-]{1,253}$ | an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47 | "72f988bf-86f1-41af-91ab-2d7cd011db47"
+client_id: Client id | id of the application, or of a user-assigned managed identity | ^[\\w.-]{1,253}$ | an id such as 72f988bf-86f1-41af-91ab-2d7cd011db47 | "11111111-2222-3333-4444-555555555555"
+scope: Scope | what tokens are requested for | ^https://[\\w./-]+/\\.default$ | a scope that ends with /.default | "https://ai.azure.com/.default" | https://cognitiveservices.azure.com/.default
+authority: Authority | where tokens of Entra come from, for sovereign clouds | ^https?://[^\\s?#]+$ | an http:// or https:// URL | "https://login.microsoftonline.us" | https://login.microsoftonline.com
+project: Project | id of the project | ^[a-z0-9][a-z0-9.:-]{1,62}$ | the id of a project, such as my-project-1 | "my-project-1"
+location: Location | region, 'us' or 'eu', or 'global'; the host of 'base_url' belongs to it | ^[a-z]+(?:-[a-z]+\\d+)?$ | a region such as europe-west1, us, eu or global | europe-west1
+region: Region | region of Bedrock; the host of 'base_url' belongs to it | ^[a-z]{2}(?:-[a-z]+)+-\\d$ | a region such as eu-central-1 | eu-central-1
+role_arn: Role | the role that calls are made as | ^arn:aws[\\w-]*:iam::\\d{12}:role/[\\w+=,.@/-]+$ | the ARN of a role | "arn:aws:iam::123456789012:role/gateway" | the identity itself
+guardrail: Guardrail | id or ARN of the guardrail that checks every request and reply | ^(?:[a-z0-9]{1,64}|arn:aws[\\w-]*:bedrock:[a-z0-9-]+:\\d{12}:guardrail/[a-z0-9]+)$ | the id or the ARN of a guardrail | gr0abc1def2g
+guardrail_version: Guardrail version | version of the guardrail | ^(?:[1-9]\\d{0,7}|DRAFT)$ | a number, or DRAFT | "1" | DRAFT
+guardrail_trace: Guardrail trace | whether Bedrock explains what the guardrail found; the gateway passes it to no client of Converse | ^(?:enabled|disabled|enabled_full)$ | enabled, disabled or enabled_full | enabled | disabled
+audience: Audience | the provider of the workload identity pool | ^//iam\\.googleapis\\.com/[\\w./-]+$ | the full name of a provider, beginning with //iam.googleapis.com/ | "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/x"
+service_account: Service account | e-mail address of the service account that calls are made as | ^[\\w.-]+@[\\w.-]+$ | the e-mail address of a service account | "gateway@my-project-1.iam.gserviceaccount.com" | the identity itself
+storage: Bucket | of a video account: where Veo puts its videos, which the identity must be able to read | ^gs://[a-z0-9][\\w.-]{1,61}[a-z0-9](?:/[\\w./-]*)?$ | a bucket and a folder, such as gs://my-bucket/videos | "gs://my-bucket/videos"
+storage_url: Storage URL | address of Cloud Storage, for private access | ^https?://[^\\s?#]+$ | an http:// or https:// URL | "https://storage.googleapis.com" | that of the cloud
+token_url: Token URL | address of the token service, for private access | ^https?://[^\\s?#]+$ | an http:// or https:// URL | "https://sts.googleapis.com" | that of the cloud
+metadata_url: Metadata URL | address of the metadata service of the machine | ^https?://[^\\s?#]+$ | an http:// or https:// URL | "http://169.254.169.254" | that of the cloud
 `,
-  ([label = '', about = '', expected = '', example = '', fallback], name): CloudSetting => ({
-    ...{ label, about, form: FORMS[name as keyof typeof FORMS], expected, example },
+  ([label = '', about = '', form = '', expected = '', example = '', fallback]): CloudSetting => ({
+    ...{ label, about, form: new RegExp(form), expected, example },
     ...(fallback !== undefined && { fallback }),
   }),
 );
