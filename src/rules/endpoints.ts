@@ -206,12 +206,18 @@ const OWN_RECORDS = {
   sends: 'again',
   groups: everywhere,
 } as const;
+/** Rows of one place that share most facts; `own` are those of one of them. */
+const rowsAt =
+  <const P extends object, const S extends object>(place: (about: string, path: string) => P, shared: S) =>
+  <const F extends object = object>(about: string, path: string, own?: F) =>
+    ({ ...place(about, path), ...shared, ...own }) as object as P & Omit<S, keyof NoInfer<F>> & NoInfer<F>;
+const stored = rowsAt((about, path) => rooted('G 4.4', about, `/v1/responses/{response_id}${path}`), STORED);
 /** What the gateway keeps itself, so that keys of every group have it. */
-const ownAt =
-  <const E extends ErrorFormat>(doc: string, errorFormat: E, base: string) =>
-  (about: string, path: string) =>
-    ({ ...row(doc, about, base + path), ...OWN_RECORDS, errorFormat }) as const;
+const ownAt = <const E extends ErrorFormat>(doc: string, errorFormat: E, base: string) =>
+  rowsAt((about, path) => ({ ...row(doc, about, base + path), errorFormat }) as const, OWN_RECORDS);
+const POST_JSON = { method: 'POST', body: JSON_TEXT } as const;
 const POST_SMALL = { method: 'POST', body: JSON_SMALL } as const;
+const POST_IMAGE = { method: 'POST', body: JSON_IMAGE } as const;
 const DELETE = { method: 'DELETE' } as const;
 const ofKey = ownAt('G 4.7', 'openai', '/v1');
 const file = ownAt('files', 'openai', '/v1/files');
@@ -221,6 +227,7 @@ const batch = ownAt('batches', 'openai', '/v1/batches');
 const messageBatch = ownAt('batches', 'messages', '/v1/messages/batches');
 /** Conversations, whose items the gateway keeps and puts into requests. */
 const conversation = ownAt('conversations', 'openai', '/v1/conversations');
+const inConversation = ownAt('conversations', 'openai', '/v1/conversations/{conversation_id}');
 const googleModel = ownAt('G 4.6.4', 'generate', '/v1beta/models');
 const OWN_GENERATE = { groups: onlyGenerate(own) };
 /** A request in the native form of the generate dialect; the path names its model. */
@@ -242,7 +249,11 @@ const EMBED = { reader: 'path-embedding', vectors: true, groups: onlyGenerate(na
 /** Interactions that the provider holds, of which the path names one like a stored response. */
 const interaction = <P extends string>(about: string, path: P) =>
   ({ ...row('G 4.6', about, `/v1beta/interactions${path}`), alias: `/v1/interactions${path}` }) as const;
-const INTERACTIONS = { ...STORED, errorFormat: 'generate', groups: onlyGenerate(native('generate')) } as const;
+const storedInteraction = rowsAt((about, path) => interaction(about, `/{response_id}${path}`), {
+  ...STORED,
+  errorFormat: 'generate',
+  groups: onlyGenerate(native('generate')),
+});
 
 /** Contents that the provider keeps for later requests, on the account that holds them. */
 const cache = <P extends string>(about: string, path: P) =>
@@ -265,7 +276,11 @@ const MADE_FILE = {
 
 /** Containers that tools of responses made, on the account that holds them. */
 const container = <P extends string>(about: string, path: P) => openai('objects', about, `/v1/containers${path}`);
-const CONTAINERS = { ...STORED, groups: onlyResponses('responses') } as const;
+const inContainer = rowsAt((about, path) => container(about, `/{container_id}${path}`), {
+  ...STORED,
+  groups: onlyResponses('responses'),
+});
+const IS_FILE = { isFile: true } as const;
 
 const TASKS = '/api/v3/contents/generations/tasks';
 const SESSIONS = '/v1/assets/real-person/authorization-sessions';
@@ -333,22 +348,10 @@ export const INFERENCE_ENDPOINTS = {
     converts: 'compact',
     groups: responsesEverywhere,
   },
-  'responses.get': { ...rooted('G 4.4', 'Read a stored response', '/v1/responses/{response_id}'), ...STORED },
-  'responses.delete': {
-    ...rooted('G 4.4', 'Delete a stored response', '/v1/responses/{response_id}'),
-    ...STORED,
-    method: 'DELETE',
-  },
-  'responses.cancel': {
-    ...rooted('G 4.4', 'Cancel a background response', '/v1/responses/{response_id}/cancel'),
-    ...STORED,
-    method: 'POST',
-    body: JSON_TEXT,
-  },
-  'responses.inputItems': {
-    ...rooted('G 4.4', 'List the input items of a stored response', '/v1/responses/{response_id}/input_items'),
-    ...STORED,
-  },
+  'responses.get': stored('Read a stored response', ''),
+  'responses.delete': stored('Delete a stored response', '', DELETE),
+  'responses.cancel': stored('Cancel a background response', '/cancel', POST_JSON),
+  'responses.inputItems': stored('List the input items of a stored response', '/input_items'),
   'containers.create': {
     ...container('Create a container: refused, because it would not be charged', ''),
     ...OWN_RECORDS,
@@ -367,18 +370,11 @@ export const INFERENCE_ENDPOINTS = {
     ...OWN_RECORDS,
     groups: { responses: own, messages: refuse, 'generate-content': refuse },
   },
-  'containers.get': { ...container('Read what is known of a container', '/{container_id}'), ...CONTAINERS },
-  'containers.delete': { ...container('Delete a container', '/{container_id}'), ...CONTAINERS, ...DELETE },
-  'containers.files': { ...container('List the files in a container', '/{container_id}/files'), ...CONTAINERS },
-  'containers.file': {
-    ...container('Read what is known of a file in a container', '/{container_id}/files/{file_id}'),
-    ...CONTAINERS,
-  },
-  'containers.content': {
-    ...container('Read the content of a file in a container', '/{container_id}/files/{file_id}/content'),
-    ...CONTAINERS,
-    isFile: true,
-  },
+  'containers.get': inContainer('Read what is known of a container', ''),
+  'containers.delete': inContainer('Delete a container', '', DELETE),
+  'containers.files': inContainer('List the files in a container', '/files'),
+  'containers.file': inContainer('Read what is known of a file in a container', '/files/{file_id}'),
+  'containers.content': inContainer('Read the content of a file in a container', '/files/{file_id}/content', IS_FILE),
   'search.create': {
     ...openai('G 4.4', 'Search the web, as Codex does', '/v1/alpha/search'),
     ...REPLY,
@@ -443,44 +439,31 @@ export const INFERENCE_ENDPOINTS = {
   },
   'googleFiles.list': googleFile('List the files of the user in the native form', ''),
   'googleFiles.get': googleFile('Read what is known of a file in the native form', '/{file_id}'),
-  'googleFiles.delete': { ...googleFile('Delete a file in the native form', '/{file_id}'), ...DELETE },
-  'batches.create': { ...batch('Send the requests of a file in the background', ''), ...POST_SMALL },
+  'googleFiles.delete': googleFile('Delete a file in the native form', '/{file_id}', DELETE),
+  'batches.create': batch('Send the requests of a file in the background', '', POST_SMALL),
   'batches.list': batch('List the batches of the user', ''),
   'batches.get': batch('Read a batch', '/{batch_id}'),
-  'batches.cancel': { ...batch('Cancel a batch', '/{batch_id}/cancel'), ...POST_SMALL },
-  'messageBatches.create': {
-    ...messageBatch('Send messages-dialect requests in the background', ''),
-    method: 'POST',
-    body: JSON_IMAGE,
-  },
+  'batches.cancel': batch('Cancel a batch', '/{batch_id}/cancel', POST_SMALL),
+  'messageBatches.create': messageBatch('Send messages-dialect requests in the background', '', POST_IMAGE),
   'messageBatches.list': messageBatch('List the batches of messages-dialect requests', ''),
   'messageBatches.get': messageBatch('Read a batch of messages-dialect requests', '/{batch_id}'),
-  'messageBatches.cancel': {
-    ...messageBatch('Cancel a batch of messages-dialect requests', '/{batch_id}/cancel'),
-    ...POST_SMALL,
-  },
+  'messageBatches.cancel': messageBatch(
+    'Cancel a batch of messages-dialect requests',
+    '/{batch_id}/cancel',
+    POST_SMALL,
+  ),
   'messageBatches.results': messageBatch('Read the results of a batch, a line each', '/{batch_id}/results'),
-  'messageBatches.delete': { ...messageBatch('Delete a batch with its results', '/{batch_id}'), ...DELETE },
-  'conversations.create': { ...conversation('Create a conversation', ''), method: 'POST', body: JSON_TEXT },
-  'conversations.get': conversation('Read what is known of a conversation', '/{conversation_id}'),
-  'conversations.update': {
-    ...conversation('Change the metadata of a conversation', '/{conversation_id}'),
-    ...POST_SMALL,
-  },
-  'conversations.delete': { ...conversation('Delete a conversation', '/{conversation_id}'), ...DELETE },
-  'conversations.addItems': {
-    ...conversation('Add items to a conversation', '/{conversation_id}/items'),
-    method: 'POST',
-    body: JSON_TEXT,
-  },
-  'conversations.items': conversation('List the items of a conversation', '/{conversation_id}/items'),
-  'conversations.item': conversation('Read an item of a conversation', '/{conversation_id}/items/{item_id}'),
-  'conversations.removeItem': {
-    ...conversation('Delete an item of a conversation', '/{conversation_id}/items/{item_id}'),
-    ...DELETE,
-  },
-  'generate.models': { ...googleModel('List the models in the native form', ''), ...OWN_GENERATE },
-  'generate.model': { ...googleModel('Read one model in the native form', '/{model}'), ...OWN_GENERATE },
+  'messageBatches.delete': messageBatch('Delete a batch with its results', '/{batch_id}', DELETE),
+  'conversations.create': conversation('Create a conversation', '', POST_JSON),
+  'conversations.get': inConversation('Read what is known of a conversation', ''),
+  'conversations.update': inConversation('Change the metadata of a conversation', '', POST_SMALL),
+  'conversations.delete': inConversation('Delete a conversation', '', DELETE),
+  'conversations.addItems': inConversation('Add items to a conversation', '/items', POST_JSON),
+  'conversations.items': inConversation('List the items of a conversation', '/items'),
+  'conversations.item': inConversation('Read an item of a conversation', '/items/{item_id}'),
+  'conversations.removeItem': inConversation('Delete an item of a conversation', '/items/{item_id}', DELETE),
+  'generate.models': googleModel('List the models in the native form', '', OWN_GENERATE),
+  'generate.model': googleModel('Read one model in the native form', '/{model}', OWN_GENERATE),
   'generate.create': {
     ...GENERATE_REPLY,
     ...generate('G 4.6.1', 'Send a native generate-content request', 'generateContent'),
@@ -502,18 +485,9 @@ export const INFERENCE_ENDPOINTS = {
     reader: 'interaction',
     groups: onlyGenerate(native('generate')),
   },
-  'interactions.get': { ...interaction('Read an interaction', '/{response_id}'), ...INTERACTIONS },
-  'interactions.delete': {
-    ...interaction('Delete an interaction', '/{response_id}'),
-    ...INTERACTIONS,
-    method: 'DELETE',
-  },
-  'interactions.cancel': {
-    ...interaction('Cancel an interaction', '/{response_id}/cancel'),
-    ...INTERACTIONS,
-    method: 'POST',
-    body: JSON_TEXT,
-  },
+  'interactions.get': storedInteraction('Read an interaction', ''),
+  'interactions.delete': storedInteraction('Delete an interaction', '', DELETE),
+  'interactions.cancel': storedInteraction('Cancel an interaction', '/cancel', POST_JSON),
   'caches.create': { ...cache('Keep contents for later requests', ''), ...KEEP },
   'caches.list': { ...OWN_RECORDS, ...OWN_GENERATE, ...cache('List the cached contents of the user', '') },
   'caches.get': { ...STORED, ...CACHES, ...cache('Read what is known of a cached content', '/{cache_id}') },
