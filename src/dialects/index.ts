@@ -34,11 +34,7 @@ export const upstreamOf = (dialect: UpstreamDialect): UpstreamSide =>
   dialect === 'converse' ? CONVERSE : codecOf(dialect).upstream;
 
 /** The dialects of the caller and of the provider. */
-interface DialectPair {
-  readonly client: ClientDialect;
-  readonly upstream: UpstreamDialect;
-}
-export const pairOf = ({ client, upstream }: DialectPair): Pair => ({
+export const pairOf = ({ client, upstream }: { client: ClientDialect; upstream: UpstreamDialect }): Pair => ({
   client: clientOf(client),
   upstream: upstreamOf(upstream),
 });

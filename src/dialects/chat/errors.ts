@@ -25,18 +25,11 @@ export function errorIn(wire: JsonObject): HubError | undefined {
   if (hasError || wire.object === 'error') return decodeErrorObject(wire);
   const { status_code: code, status_msg: message } = maybeObject(wire.base_resp);
   if (typeof code !== 'number' || code === 0) return undefined;
-  return decodeErrorObject({ message, status: BASE_STATUS.get(code) ?? 500 });
+  return decodeErrorObject({ message, status: Number(BASE_STATUS[code] ?? 500) });
 }
 
 /** Codes of MiniMax, which responds to most failures with status 200. */
-const BASE_STATUS: ReadonlyMap<number, number> = new Map([
-  [1002, 429],
-  [1004, 401],
-  [1008, 402],
-  [1026, 400],
-  [1039, 429],
-  [2013, 400],
-]);
+const BASE_STATUS = rules.pairsIn('1002:429 1004:401 1008:402 1026:400 1039:429 2013:400');
 
 export function encodeError(error: HubError): JsonObject {
   const row = rules.errorRow(error.code);

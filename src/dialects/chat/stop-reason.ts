@@ -1,5 +1,5 @@
 /** Finish reasons, both ways. Agent loops hang on `tool_calls` without a call and on `stop` with one. */
-import { byName } from '../../rules/index.ts';
+import { byName, each } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
 
 /** After the first of each line, names of the older form and of compatible servers. */
@@ -33,19 +33,13 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** `error`: the dialect has no finish reason for it, and the reply ends as a failure. */
 const TO_WIRE: Readonly<Record<HubStop, FinishReason | 'error'>> = {
-  end: 'stop',
-  tool: 'tool_calls',
-  length: 'length',
-  stop_sequence: 'stop',
-  context_full: 'length',
+  ...each('stop', 'end stop_sequence pause compaction cancelled'),
   // The model declined in its own words, in `message.refusal`. SDKs throw on `content_filter`.
   refusal: 'stop',
+  ...each('length', 'length context_full continuation'),
+  tool: 'tool_calls',
   filter: 'content_filter',
-  pause: 'stop',
-  compaction: 'stop',
-  continuation: 'length',
   malformed_call: 'error',
-  cancelled: 'stop',
 };
 
 export function encodeStop(stop: HubStop, hasCalls: boolean): FinishReason | 'error' {

@@ -168,15 +168,10 @@ function resultBlock(call: HubToolCall, result: HubToolResult | undefined, { dia
   if (!result) return { ...id, is_error: true, content: [{ type: 'text', text: NO_RESULT }] };
   const content = encodeParts(result.parts, 'user', parts);
   if (!result.isError) return content.length > 0 ? { ...id, content } : id;
+  const failed = { type: 'text', text: 'The call failed.' };
   // With `is_error` the provider requires non-empty text and rejects other blocks.
-  if (content.some((block) => block.type !== 'text')) {
-    return { ...id, content: [{ type: 'text', text: 'The call failed.' }, ...content] };
-  }
-  return {
-    ...id,
-    is_error: true,
-    content: content.length > 0 ? content : [{ type: 'text', text: 'The call failed.' }],
-  };
+  if (content.some((block) => block.type !== 'text')) return { ...id, content: [failed, ...content] };
+  return { ...id, is_error: true, content: content.length > 0 ? content : [failed] };
 }
 
 /** Keeps system messages in position: as system turns where model and neighbours allow it, else as tagged user text. */

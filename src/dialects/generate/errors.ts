@@ -16,7 +16,7 @@ export function decodeError(response: UpstreamFailure): Fault {
 
 export function decodeStreamError(error: JsonObject): Fault {
   const parsed = parseError(error);
-  const status = maybeNumber(error.code) ?? lookUp(STATUS_OF_NAME, parsed.statusName) ?? 500;
+  const status = maybeNumber(error.code) ?? Number(lookUp(STATUS_OF_NAME, parsed.statusName) ?? 500);
   return classify({ status, ...parsed });
 }
 
@@ -65,18 +65,10 @@ function secondsToMs(text: string | undefined): number | undefined {
   return match === null ? undefined : Math.ceil(Number(match[1]) * 1000);
 }
 
-const STATUS_OF_NAME: Readonly<Record<string, number>> = {
-  INVALID_ARGUMENT: 400,
-  FAILED_PRECONDITION: 400,
-  UNAUTHENTICATED: 401,
-  PERMISSION_DENIED: 403,
-  NOT_FOUND: 404,
-  RESOURCE_EXHAUSTED: 429,
-  CANCELLED: 499,
-  INTERNAL: 500,
-  UNAVAILABLE: 503,
-  DEADLINE_EXCEEDED: 504,
-};
+const STATUS_OF_NAME = rules.pairsIn(
+  'INVALID_ARGUMENT:400 FAILED_PRECONDITION:400 UNAUTHENTICATED:401 PERMISSION_DENIED:403 NOT_FOUND:404',
+  'RESOURCE_EXHAUSTED:429 CANCELLED:499 INTERNAL:500 UNAVAILABLE:503 DEADLINE_EXCEEDED:504',
+);
 
 function classify(parsed: ParsedError): Fault {
   const { status, statusName, message, reasons, quotas } = parsed;

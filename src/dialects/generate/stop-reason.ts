@@ -1,5 +1,5 @@
 /** Stop reasons in both directions. The provider uses STOP for a complete text, for calls and for a stop sequence. */
-import { byName } from '../../rules/index.ts';
+import { byName, each } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
 
 /** `other` means `end` with content and `filter` without. */
@@ -22,16 +22,9 @@ export function decodeStop(reason: string, found: { readonly call: boolean; read
 }
 
 export const FINISH_REASONS: Readonly<Record<HubStop, string>> = {
-  end: 'STOP',
-  tool: 'STOP',
-  length: 'MAX_TOKENS',
-  stop_sequence: 'STOP',
-  context_full: 'MAX_TOKENS',
-  refusal: 'SAFETY',
-  filter: 'SAFETY',
-  pause: 'STOP',
-  compaction: 'STOP',
+  ...each('STOP', 'end tool stop_sequence pause compaction cancelled'),
+  ...each('MAX_TOKENS', 'length context_full'),
+  ...each('SAFETY', 'refusal filter'),
   continuation: 'CONTINUATION',
   malformed_call: 'MALFORMED_FUNCTION_CALL',
-  cancelled: 'STOP',
 };

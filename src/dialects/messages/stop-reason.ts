@@ -1,4 +1,5 @@
 /** Stop reasons in both directions. `tool_use` is set exactly when there are calls, because agent loops hang otherwise. */
+import { each } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
 import { tableOf } from '../wire/read.ts';
 
@@ -18,19 +19,15 @@ export const decodeStop = (reason: string | undefined, hasCalls: boolean): HubSt
   alignWithCalls(FROM_WIRE.get(reason ?? '') ?? 'end', hasCalls);
 
 const TO_WIRE: Readonly<Record<HubStop, string>> = {
-  end: 'end_turn',
+  /** That of a malformed call is not used: the encoders report it as an error. */
+  ...each('end_turn', 'end cancelled malformed_call'),
+  ...each('max_tokens', 'length continuation'),
+  ...each('refusal', 'refusal filter'),
   tool: 'tool_use',
-  length: 'max_tokens',
   stop_sequence: 'stop_sequence',
   context_full: 'model_context_window_exceeded',
-  refusal: 'refusal',
-  filter: 'refusal',
   pause: 'pause_turn',
   compaction: 'compaction',
-  continuation: 'max_tokens',
-  cancelled: 'end_turn',
-  /** Not used: the encoders report it as an error. */
-  malformed_call: 'end_turn',
 };
 
 interface StopInfo {

@@ -4,9 +4,7 @@ import { digest } from '../wire/ids.ts';
 
 /** Returns the tags of the accounts that issued the values in the request, most recent first. */
 export function accountTagsIn(request: HubRequest): string[] {
-  const tags = request.items.flatMap((item) =>
-    opaquesOf(item).flatMap((opaque) => (opaque.account === undefined ? [] : [opaque.account])),
-  );
+  const tags = opaquesIn(request).flatMap(({ account }) => account ?? []);
   return [...new Set(tags.reverse())];
 }
 
@@ -103,11 +101,7 @@ export function opaqueByCall(items: readonly HubItem[]): Map<string, OpaqueForCa
     }
     if (item.kind !== 'tool_call') continue;
     if (beforeText.length + beforeCall.length > 0 || item.signature)
-      found.set(item.callId, {
-        beforeText,
-        beforeCall,
-        ...(item.signature && { signature: item.signature }),
-      });
+      found.set(item.callId, { beforeText, beforeCall, ...(item.signature && { signature: item.signature }) });
     beforeText = [];
     beforeCall = [];
   }

@@ -17,7 +17,7 @@ export function signItem(item: HubItem, sign: SignOpaque): HubItem {
 }
 
 export const signEvent = (event: HubEvent, sign: SignOpaque): HubEvent =>
-  event.kind === 'item' || event.kind === 'item_end' ? { ...event, item: signItem(event.item, sign) } : event;
+  'item' in event ? { ...event, item: signItem(event.item, sign) } : event;
 
 /** Removes forged values as if they were stale: reasoning goes with its value, everything else stays. */
 export function withoutForged(request: HubRequest, isForged: (opaque: Opaque) => boolean): HubRequest {

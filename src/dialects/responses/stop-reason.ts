@@ -1,4 +1,5 @@
 /** Stop reasons of the responses dialect, in both directions. */
+import { each } from '../../rules/index.ts';
 import type { HubItem, HubReply, HubStop, JsonObject } from '../hub/types.ts';
 import { lookUp, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -50,16 +51,9 @@ const TRUNCATED: Ending = {
 const DECLINED: Ending = { ...COMPLETED, declined: true };
 
 export const ENDINGS: Readonly<Record<HubStop, Ending>> = {
-  end: COMPLETED,
-  tool: COMPLETED,
-  length: TRUNCATED,
-  stop_sequence: COMPLETED,
-  context_full: TRUNCATED,
-  refusal: DECLINED,
-  filter: DECLINED,
-  pause: COMPLETED,
-  compaction: COMPLETED,
-  continuation: TRUNCATED,
+  ...each(COMPLETED, 'end tool stop_sequence pause compaction'),
+  ...each(TRUNCATED, 'length context_full continuation'),
+  ...each(DECLINED, 'refusal filter'),
   malformed_call: { status: 'failed', event: 'response.failed', truncated: true },
   // The dialect has no `response.cancelled` event.
   cancelled: { status: 'cancelled', event: 'response.incomplete', truncated: true },

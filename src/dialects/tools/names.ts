@@ -1,6 +1,6 @@
 /** Tool names of one request: a bijection between the client's (namespace, name) and names valid upstream. Replies are mapped by table, never by parsing. */
 import { hash } from 'node:crypto';
-import type { UpstreamDialect } from '../../rules/index.ts';
+import { each, type UpstreamDialect } from '../../rules/index.ts';
 import { toolKey } from '../hub/effective-request.ts';
 import type { HubEvent, HubItem, HubRequest, HubTool, ToolName } from '../hub/types.ts';
 
@@ -11,10 +11,7 @@ export interface ToolNames {
 }
 
 const GRAMMAR: Readonly<Record<UpstreamDialect, { fits: RegExp; bad: RegExp; max: number }>> = {
-  messages: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
-  chat: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
-  responses: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
-  converse: { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 },
+  ...each({ fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 }, 'messages chat responses converse'),
   generate: { fits: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, bad: /[^a-zA-Z0-9_.:-]|^(?=[^a-zA-Z_])/g, max: 128 },
 };
 
@@ -70,11 +67,8 @@ export function restoreItem(item: HubItem, names: ReadonlyMap<string, ToolName>)
   return original ? { ...item, ...original } : item;
 }
 
-export function restoreEvent(event: HubEvent, names: ReadonlyMap<string, ToolName>): HubEvent {
-  return event.kind === 'item' || event.kind === 'item_end'
-    ? { ...event, item: restoreItem(event.item, names) }
-    : event;
-}
+export const restoreEvent = (event: HubEvent, names: ReadonlyMap<string, ToolName>): HubEvent =>
+  'item' in event ? { ...event, item: restoreItem(event.item, names) } : event;
 
 export type NamedTool = Exclude<HubTool, { kind: 'server' }>;
 
