@@ -53,11 +53,8 @@ project: the project of 'api_key' | "default"
   ),
 });
 
-const limitField = <T extends z.ZodType>(
-  type: T,
-  about: string,
-  more: { unit: string; example: string; fallback?: string },
-) => f.fileField(type.nullable().optional(), `${about}; \`null\` removes the limit`, { fallback: 'no limit', ...more });
+const limit = f.count.nullable().optional();
+const costLimit = f.moneyText.nullable().optional();
 
 export const AccountEntry = z.strictObject({
   ...f.fileFields(
@@ -73,6 +70,19 @@ proxy: way to the provider; see [Outbound proxies](operating/network.md#outbound
 weight: share of the requests among accounts of one priority; 0 only when no other is left | 2 | 1
 priority: lower numbers are used first; the next ones while those are full or out | 1 | 0
 max_concurrency: requests in flight on one server | 32 | 64 | requests
+rpm: requests per minute, on all servers; 'null' removes the limit | 600 | no limit | requests
+tpm: tokens per minute, on all servers; 'null' removes the limit | 200000 | no limit | tokens
+cost_day: provider cost per UTC day; 'null' removes the limit | "50" | no limit | US dollars
+cost_month: provider cost per UTC month; 'null' removes the limit | "1000" | no limit | US dollars
+polls_per_second: of a video account: reads of tasks per second; 'null' removes the limit | 50 | 'VIDEO_POLLS_PER_SECOND' | requests
+cost_multiplier: of the 'cost' of models, for a discount of this account | "0.9" | "1"
+features: what the account offers. '[chat]' for a server with chat completions only; 'objects' lets callers name stored files and containers, 'batches' sends [batches](batches.md#batches-of-the-provider) as batches of the provider | [responses, chat] | all of its style but 'objects', 'converse', 'search' and 'batches'
+group_features: its features in single groups, in place of 'features' | { openai-batch: [chat] }
+preset: kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md) | vllm | 'auto': by the host of base_url
+capabilities: what the server accepts, over its preset and its models | { imageInput: false }
+models: names of models at this account, by the name that would be sent otherwise | { "qwen3-32b": "qwen3:32b" }
+result_hosts: of a video account: hosts of results beside 'base_url', where '*' stands for any characters | ["*.storage.example.com"] | none
+assets: of a video account: the asset library of the provider | { base_url: "https://assets.example.com", access_key: "AK", secret_key: "SK", region: "eu-1", project: "default" }
 `,
     {
       id: f.id,
@@ -86,29 +96,7 @@ max_concurrency: requests in flight on one server | 32 | 64 | requests
       weight: z.number().int().min(0).max(1000).optional(),
       priority: z.number().int().min(-1000).max(1000).optional(),
       max_concurrency: f.count.optional(),
-    },
-  ),
-  rpm: limitField(f.count, 'requests per minute, on all servers', { unit: 'requests', example: '600' }),
-  tpm: limitField(f.count, 'tokens per minute, on all servers', { unit: 'tokens', example: '200000' }),
-  cost_day: limitField(f.moneyText, 'provider cost per UTC day', { unit: f.DOLLARS, example: '"50"' }),
-  cost_month: limitField(f.moneyText, 'provider cost per UTC month', { unit: f.DOLLARS, example: '"1000"' }),
-  polls_per_second: limitField(f.count, 'of a video account: reads of tasks per second', {
-    unit: 'requests',
-    example: '50',
-    fallback: '`VIDEO_POLLS_PER_SECOND`',
-  }),
-  ...f.fileFields(
-    `
-cost_multiplier: of the 'cost' of models, for a discount of this account | "0.9" | "1"
-features: what the account offers. '[chat]' for a server with chat completions only; 'objects' lets callers name stored files and containers, 'batches' sends [batches](batches.md#batches-of-the-provider) as batches of the provider | [responses, chat] | all of its style but 'objects', 'converse', 'search' and 'batches'
-group_features: its features in single groups, in place of 'features' | { openai-batch: [chat] }
-preset: kind of a chat-completions server; see [chat-servers.md](guides/chat-servers.md) | vllm | 'auto': by the host of base_url
-capabilities: what the server accepts, over its preset and its models | { imageInput: false }
-models: names of models at this account, by the name that would be sent otherwise | { "qwen3-32b": "qwen3:32b" }
-result_hosts: of a video account: hosts of results beside 'base_url', where '*' stands for any characters | ["*.storage.example.com"] | none
-assets: of a video account: the asset library of the provider | { base_url: "https://assets.example.com", access_key: "AK", secret_key: "SK", region: "eu-1", project: "default" }
-`,
-    {
+      ...{ rpm: limit, tpm: limit, cost_day: costLimit, cost_month: costLimit, polls_per_second: limit },
       cost_multiplier: f.factor.optional(),
       features: z.array(z.enum(ACCOUNT_FEATURES)).optional(),
       group_features: z.record(f.text, z.array(z.enum(ACCOUNT_FEATURES))).optional(),

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { CALLBACK_STATES, CALLBACK_TYPES } from '../rules/index.ts';
 import * as f from './field.ts';
 
-export const ShownCallbackAttempt = z.strictObject({
-  ...f.members('attempt:integer at:moment status:integer|null error:text|null duration_ms:integer'),
-});
+export const ShownCallbackAttempt = z.strictObject(
+  f.members('attempt:integer at:moment status:integer|null error:text|null duration_ms:integer'),
+);
 export type ShownCallbackAttempt = z.infer<typeof ShownCallbackAttempt>;
 
 export const ShownCallback = f.named('Callback', {
@@ -36,13 +36,7 @@ export const CallerCallback = f.named('CallerCallback', {
     .strictObject({ method: z.literal('POST'), body: f.text })
     .describe('the body as it is signed and sent; the timestamp and the signature are new for every attempt')
     .optional(),
-  attempt_log: f
-    .list(
-      z.strictObject({
-        ...f.members('attempt:integer at:seconds status:integer|null error:text|null duration_ms:integer'),
-      }),
-    )
-    .optional(),
+  attempt_log: f.list(ShownCallbackAttempt.extend({ at: f.seconds })).optional(),
 });
 export type CallerCallback = z.infer<typeof CallerCallback>;
 

@@ -67,12 +67,9 @@ export const range = z
   .refine((text) => parseRange(text) !== undefined, RANGE_EXPECTED)
   .describe(RANGE_EXPECTED);
 
-/** At most the largest value of an integer column. */
-export const count = z
-  .number()
-  .int()
-  .positive()
-  .max(2 ** 31 - 1);
+/** The largest value of an integer column. */
+export const MAX_INTEGER = 2 ** 31 - 1;
+export const count = z.number().int().positive().max(MAX_INTEGER);
 
 export const time = z.iso.datetime({ offset: true, error: 'a time such as 2030-01-31T00:00:00Z' });
 

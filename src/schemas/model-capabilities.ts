@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import * as rules from '../rules/index.ts';
 import { AccountCapabilities, can } from './account-capabilities.ts';
-import { count, fileField, fileFields } from './field.ts';
+import { count, fileField, fileFields, MAX_INTEGER } from './field.ts';
 import { VIDEO_MEMBERS } from './video-sheet.ts';
 
 /** Names that the images API may carry, or `any`. */
@@ -19,16 +19,9 @@ const words = (description: string, example: string) =>
 const most = (description: string, example: string) =>
   fileField(
     z
-      .union(
-        [
-          z
-            .int()
-            .min(1)
-            .max(2 ** 31 - 1),
-          z.literal('any'),
-        ],
-        { error: 'a whole number, or any for what its provider accepts' },
-      )
+      .union([z.int().min(1).max(MAX_INTEGER), z.literal('any')], {
+        error: 'a whole number, or any for what its provider accepts',
+      })
       .optional(),
     description,
     { example },

@@ -1,6 +1,6 @@
 /** Prices of models: in the configuration file, in the history, and as an import from the public list. */
 import { z } from 'zod';
-import { isEmbeddingModel, PRICE_TIERS, RESOLUTION_WORDS, type Resolution } from '../rules/index.ts';
+import { each, isEmbeddingModel, PRICE_TIERS, RESOLUTION_WORDS, type Resolution } from '../rules/index.ts';
 import * as f from './field.ts';
 
 const tokens = (description: string, example: string, fallback?: string) =>
@@ -126,32 +126,18 @@ const Tier = z
   })
   .describe(TIER_EXPECTED);
 
-const videoPrice = (description: string, unit: string, more: { example: string; fallback: string }) =>
-  f.fileField(ByResolution.optional(), description, { unit, ...more });
-
+const videoPrice = ByResolution.optional();
 const NO_VIDEO = 'a video model by this unit cannot be used';
-const videoFields = {
-  video: videoPrice('video tokens: one rate, or a table by resolution', f.PER_MILLION, {
-    example: '{ "720p": "7", "1080p": "7.7" }',
-    fallback: NO_VIDEO,
-  }),
-  video_with_video_input: videoPrice('the same for requests with a video in `content`', f.PER_MILLION, {
-    example: '"4.3"',
-    fallback: '`video`',
-  }),
-  per_video_second: videoPrice('seconds of videos, of a model that is sold by length', `${f.DOLLARS} per second`, {
-    example: '{ "720p": "0.2", "4k": "0.4" }',
-    fallback: NO_VIDEO,
-  }),
-  per_video_second_with_audio: videoPrice('the same for videos with sound', `${f.DOLLARS} per second`, {
-    example: '{ "720p": "0.4", "4k": "0.6" }',
-    fallback: '`per_video_second`',
-  }),
-  per_video: videoPrice('videos of a model that is sold by piece', `${f.DOLLARS} per video`, {
-    example: '"0.28"',
-    fallback: NO_VIDEO,
-  }),
-};
+const videoFields = f.fileFields(
+  `
+video: video tokens: one rate, or a table by resolution | { "720p": "7", "1080p": "7.7" } | ${NO_VIDEO} | ${f.PER_MILLION}
+video_with_video_input: the same for requests with a video in 'content' | "4.3" | 'video' | ${f.PER_MILLION}
+per_video_second: seconds of videos, of a model that is sold by length | { "720p": "0.2", "4k": "0.4" } | ${NO_VIDEO} | ${f.DOLLARS} per second
+per_video_second_with_audio: the same for videos with sound | { "720p": "0.4", "4k": "0.6" } | 'per_video_second' | ${f.DOLLARS} per second
+per_video: videos of a model that is sold by piece | "0.28" | ${NO_VIDEO} | ${f.DOLLARS} per video
+`,
+  each(videoPrice, 'video video_with_video_input per_video_second per_video_second_with_audio per_video'),
+);
 export const VIDEO_RATE_NAMES = Object.keys(videoFields) as (keyof typeof videoFields)[];
 
 export const Prices = z.strictObject({

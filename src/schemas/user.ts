@@ -37,25 +37,8 @@ end_users: the user is another gateway that names its own users in 'x-gateway-en
 
 /** Without the balance: money is booked with a reason. */
 export const NewUser = UserEntry.omit({ balance: true });
-const {
-  email: address,
-  multiplier,
-  max_keys,
-  key_groups,
-  video_creates,
-  max_files,
-  max_file_mib,
-  end_users,
-} = NewUser.shape;
-export const UserChange = z.strictObject({
-  ...f.removable({
-    ...{ email: address, key_groups, video_creates, max_files, max_file_mib },
-    ...limitFields(OF_USER),
-  }),
-  multiplier,
-  max_keys,
-  end_users,
-});
+const { id: _, multiplier, max_keys, end_users, ...others } = NewUser.shape;
+export const UserChange = z.strictObject({ ...f.removable(others), multiplier, max_keys, end_users });
 
 export const ShownUser = NewUser.extend({
   ...f.kind('user'),
