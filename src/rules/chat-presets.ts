@@ -4,7 +4,6 @@
  * (`added-options.ts`). A value that no documentation confirms is left out, so that the cautious row `generic` applies.
  */
 import { type CapabilityOverrides, type ChatField, flagsIn } from './capabilities.ts';
-import type { Feature } from './groups.ts';
 import { each, rowsIn, words } from './notation.ts';
 
 /** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
@@ -154,19 +153,11 @@ export function chatPresetOf(baseUrl: string, named?: ChatPreset): ChatPreset {
 export const chatPresetFlags = (preset: ChatPreset): CapabilityOverrides => CHAT_PRESETS[preset].flags;
 
 /** What forms show for the choice of a server. An account of OpenAI itself has all features of its style, so it lists none. */
-export const chatServerChoices = (): readonly ChatServerChoice[] =>
+export const chatServerChoices = () =>
   Object.entries<ChatPresetRow>(CHAT_PRESETS).map(([preset, { label, baseUrl, flags }]) => ({
     preset: preset as ChatPreset,
     label,
     baseUrl,
-    features: preset === 'openai' ? undefined : ['chat'],
+    features: preset === 'openai' ? undefined : (['chat'] as const),
     flags,
   }));
-
-export interface ChatServerChoice {
-  readonly preset: ChatPreset;
-  readonly label: string;
-  readonly baseUrl: string | undefined;
-  readonly features: readonly Feature[] | undefined;
-  readonly flags: CapabilityOverrides;
-}

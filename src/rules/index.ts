@@ -28,7 +28,6 @@ export * from './headers.ts';
 export * from './hosted-tools.ts';
 export * from './images.ts';
 export * from './import-kinds.ts';
-export * from './kept-objects.ts';
 export * from './limits.ts';
 export * from './list-sorts.ts';
 export * from './members/index.ts';

@@ -1,4 +1,8 @@
-/** Objects that providers keep for callers. */
+/** What callers keep under an id of its own: the view `kept_objects` has the rows. Objects that providers keep for them. */
+import { words } from './notation.ts';
+
+export const KEPT_KINDS = words('file batch conversation cache container');
+export type KeptKind = (typeof KEPT_KINDS)[number];
 
 const HOUR_S = 3_600;
 

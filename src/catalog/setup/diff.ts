@@ -1,7 +1,7 @@
 /** The fields that applying a configuration file changes, without secrets. */
 import { isDeepStrictEqual } from 'node:util';
 import { type RawBuilder, sql } from 'kysely';
-import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
+import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
 import { words } from '../../rules/index.ts';
 import { membersOf, type SetupFile } from '../../schemas/index.ts';
@@ -68,26 +68,17 @@ export const compareObjects = (before: Snapshot, after: Snapshot): ObjectDiff[] 
 const subjectOf = (object: string, { id, pattern, group_id }: Row): string =>
   pattern === undefined ? `${kindOf(object)}:${id}` : modelSubject({ group: String(group_id), model: String(pattern) });
 
-const kindOf = (object: string): string => object.slice(0, object.indexOf(' '));
-
-const ACTIONS: Readonly<Record<string, AuditAction>> = {
-  group: 'group.changed',
-  account: 'account.changed',
-  model: 'model.changed',
-  user: 'user.changed',
-  key: 'key.changed',
-  character: 'character.changed',
-};
+type Kind = 'group' | 'account' | 'model' | 'user' | 'key' | 'character';
+const kindOf = (object: string) => object.slice(0, object.indexOf(' ')) as Kind;
 
 /** One line for each object that was changed, with both values of its fields. A price has a line of its own. */
 export async function auditChanges(tx: Tx, by: Actor, diffs: readonly ObjectDiff[]): Promise<void> {
   for (const { object, isNew, subject, fields } of diffs) {
     const shown = fields.filter(({ field }) => !PRICE_FIELDS.has(field));
-    const action = ACTIONS[kindOf(object)];
-    if (isNew || shown.length === 0 || !action) continue;
+    if (isNew || shown.length === 0) continue;
     const before = Object.fromEntries(shown.map((one) => [one.field, auditValue(one.before)]));
     const after = Object.fromEntries(shown.map((one) => [one.field, auditValue(one.after)]));
-    await writeAudit(tx, by, { action, subject, before, after });
+    await writeAudit(tx, by, { action: `${kindOf(object)}.changed`, subject, before, after });
   }
 }
 

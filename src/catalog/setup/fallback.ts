@@ -2,19 +2,11 @@
 import { isGlob } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
-import { Catalog, fallbackTarget, isUsable, type ModelLine, readModelLines } from '../index.ts';
+import { Catalog, fallbackTarget, isUsable, readModelLines } from '../index.ts';
 import type { ModelLines } from './effects.ts';
 import type { Known } from './references.ts';
 
-interface Named {
-  readonly path: string;
-  readonly text: string;
-  readonly group: string;
-  readonly line: ModelLine;
-  readonly target: { readonly groupId: string; readonly name: string };
-}
-
-const namedIn = (lines: ModelLines, { models }: Pick<SetupFile, 'models'>): Named[] =>
+const namedIn = (lines: ModelLines, { models }: Pick<SetupFile, 'models'>) =>
   [...lines].flatMap(([group, own]) =>
     own.flatMap((line) =>
       line.fallback.map((text, n) => {

@@ -17,12 +17,6 @@ export interface MessageTurn {
   readonly blocks: Block[];
 }
 
-interface EncodedMessages {
-  /** System messages before the first other item. */
-  readonly leadingSystem: readonly HubText[];
-  readonly turns: readonly MessageTurn[];
-}
-
 /** What differs between the dialects that have these turns. */
 export interface TurnForms {
   readonly dialect: 'messages' | 'converse';
@@ -37,10 +31,11 @@ export function encodeMessages(
   target: UpstreamTarget,
   names: ToolNames,
   forms: TurnForms = MESSAGES_FORMS,
-): EncodedMessages {
+) {
   const conversation = items.filter((item) => item.kind !== 'tool_change' && item.kind !== 'config_change');
   const found = conversation.findIndex((item) => !isSystem(item));
   const start = found < 0 ? conversation.length : found;
+  // System messages before the first other item.
   const leadingSystem = conversation.slice(0, start).flatMap((item) => (isSystem(item) ? textsOf(item) : []));
   const rest = conversation.slice(start);
   const state: EncodeState = {

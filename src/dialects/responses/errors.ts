@@ -42,13 +42,8 @@ function faultFromStatus({ status, headers }: UpstreamFailure): Fault {
   };
 }
 
-interface DecodedError {
-  readonly kind: FaultKind;
-  readonly error: HubError;
-}
-
 /** Decodes the error object of an HTTP body, an `error` event or a failed response. */
-export function decodeErrorObject(wire: JsonObject, status?: number): DecodedError {
+export function decodeErrorObject(wire: JsonObject, status?: number): Pick<Fault, 'kind' | 'error'> {
   const code = maybeString(wire.code) ?? '';
   const type = maybeString(wire.type) ?? '';
   const message = maybeString(wire.message) ?? '';

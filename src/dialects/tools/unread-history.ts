@@ -7,21 +7,16 @@ import type { HubItem, HubRequest } from '../hub/types.ts';
 import { isReadable } from '../opaque/envelope.ts';
 import { hostedText, lostMembers, ownForm, rawName } from './hosted.ts';
 
-export interface UnreadHistory {
-  readonly hasThoughts: boolean;
-  /** Types of the other content, and members of hosted calls, each once. */
-  readonly types: readonly string[];
-}
-
 /** The account and model that read the history. */
 interface Target {
   readonly account?: string;
   readonly capabilities: Pick<Capabilities, 'reasoningHistory'>;
 }
 
-export function unreadHistory({ items }: HubRequest, dialect: UpstreamDialect, target: Target): UnreadHistory {
+export function unreadHistory({ items }: HubRequest, dialect: UpstreamDialect, target: Target) {
   const style = STYLE_OF[dialect];
   const isRead = (item: HubItem | undefined): boolean => isReasoning(item) && isLegible(item, dialect, target);
+  // Of content other than thoughts, and members of hosted calls.
   const types = new Set<string>();
   let hasThoughts = false;
   for (const [n, item] of items.entries()) {

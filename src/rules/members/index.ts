@@ -1,6 +1,7 @@
 /** Tables of known members by operation. */
 import { type InferenceOperation, inferenceRow } from '../endpoints.ts';
 import type { Dialect } from '../groups.ts';
+import { byName } from '../notation.ts';
 import { CHAT_MEMBERS, EMBEDDING_MEMBERS } from './chat.ts';
 import { CACHE_MEMBERS, EMBED_MEMBERS, GENERATE_MEMBERS, INTERACTION_MEMBERS } from './generate.ts';
 import { IMAGE_MEMBERS } from './images.ts';
@@ -9,7 +10,6 @@ import { MESSAGES_MEMBERS } from './messages.ts';
 import { RESPONSES_MEMBERS } from './responses.ts';
 
 export type { ObjectKind, ObjectKinds, ObjectTag } from './kind.ts';
-export { MEDIA_TYPES } from './media.ts';
 
 const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
   messages: MESSAGES_MEMBERS,
@@ -36,6 +36,14 @@ export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): 
   if (reader === 'interaction') return INTERACTION_MEMBERS;
   return vectors ? (dialect === 'generate' ? EMBED_MEMBERS : EMBEDDING_MEMBERS) : BY_DIALECT[dialect];
 }
+
+/** Types of parts that hold media, in all dialects, and what each is said to be. What it is called counts only where its bytes do not tell. */
+export const MEDIA_TYPES: ReadonlyMap<unknown, 'image' | 'audio' | 'file'> = byName({
+  image: 'image image_url input_image computer_screenshot',
+  audio: 'input_audio audio_url',
+  // The last four: frames or a film, of any length.
+  file: 'file input_file document container_upload file_url document_url video video_url input_video audio',
+});
 
 /** Members of an image request that a form has too, beside its files. */
 export const IMAGE_FORM_FIELDS: ReadonlySet<string> = new Set(

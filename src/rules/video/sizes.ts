@@ -55,13 +55,8 @@ export function sizeText(resolution = '', ratio = '', table: SizeTable = PIXEL_S
   return Array.isArray(size) ? size.join('x') : undefined;
 }
 
-export interface NamedSize {
-  readonly resolution: Resolution;
-  readonly ratio: FixedRatio;
-}
-
 /** The resolution and ratio of a size text; undefined for a size that is not in the table. */
-export function sizeNamed(text: string, table: SizeTable = PIXEL_SIZES): NamedSize | undefined {
+export function sizeNamed(text: string, table: SizeTable = PIXEL_SIZES) {
   for (const resolution of RESOLUTION_WORDS)
     for (const ratio of FIXED_RATIOS) if (sizeText(resolution, ratio, table) === text) return { resolution, ratio };
   return undefined;

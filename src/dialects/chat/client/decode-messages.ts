@@ -5,11 +5,6 @@ import { mintCallId } from '../../wire/ids.ts';
 import * as wire from '../../wire/read.ts';
 import { readCacheControl, readImage, readParts, readTexts } from './decode-content.ts';
 
-export interface Conversation {
-  readonly system: readonly HubText[];
-  readonly items: readonly HubItem[];
-}
-
 interface DecodeState {
   readonly system: HubText[];
   readonly items: HubItem[];
@@ -19,7 +14,7 @@ interface DecodeState {
   legacyId: string | undefined;
 }
 
-export function readMessages(value: unknown): Conversation {
+export function readMessages(value: unknown): Pick<DecodeState, 'system' | 'items'> {
   const messages = wire.needList(value, 'messages');
   if (messages.length === 0) wire.wrongValue('messages', 'expected at least one message.');
   const state: DecodeState = { system: [], items: [], calls: new Map(), legacyId: undefined };

@@ -6,10 +6,7 @@ import { readFunction, readName } from '../../wire/openai-request.ts';
 import * as wire from '../../wire/read.ts';
 import { readCacheControl } from './decode-content.ts';
 
-export type ToolSettings = Pick<HubRequest, 'tools' | 'toolChoice'> &
-  Partial<Pick<HubRequest, 'allowedTools' | 'parallelTools'>>;
-
-export function readToolSettings(body: JsonObject): ToolSettings {
+export function readToolSettings(body: JsonObject) {
   const functions = wire.optional(body, 'functions', wire.needList);
   const tools = [
     ...(wire.optional(body, 'tools', wire.needList) ?? []).map((tool, n) => readTool(tool, `tools[${n}]`)),

@@ -13,18 +13,13 @@ import { compact, isObject } from '../../wire/read.ts';
 
 type Custom = Extract<HubTool, { kind: 'custom' }>;
 
-interface EncodedTools {
-  /** Members of the request. */
-  readonly members: JsonObject;
-  readonly droppedSearchOptions: readonly string[];
-}
-
+/** As members of the request. */
 export function encodeTools(
   request: HubRequest,
   target: UpstreamTarget,
   names: ToolNames,
   dropped: (HubField | RequestSection)[],
-): EncodedTools {
+) {
   const { tools: all, ...choice } = possibleChoice(request, target, dropped);
   const tools = all.flatMap((tool) => encodeTool(tool, target, names) ?? []);
   // Search is the only hosted tool of this dialect.

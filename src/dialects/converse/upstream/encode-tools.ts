@@ -10,18 +10,13 @@ import { type FunctionForm, functionForm } from '../../tools/function-form.ts';
 import type { ToolNames } from '../../tools/names.ts';
 import { compact } from '../../wire/read.ts';
 
-export interface EncodedTools {
-  /** With their cache breakpoints. */
-  readonly tools: Block[];
-  readonly choice: JsonObject | undefined;
-}
-
+/** The tools have their cache breakpoints. */
 export function encodeTools(
   request: HubRequest,
   target: UpstreamTarget,
   names: ToolNames,
   dropped: Set<HubField | RequestSection>,
-): EncodedTools {
+) {
   const lost: (HubField | RequestSection)[] = [];
   const { tools: offered, toolChoice } = possibleChoice(request, target, lost);
   for (const field of lost) dropped.add(field);

@@ -1,13 +1,14 @@
 /** Stream decoder for Converse. Exceptions arrive as errors of the Messages API, usage last. Malformed input ends with one error event. */
+
+import { byName } from '../../../rules/index.ts';
 import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
-import type { HubEvent, HubReply, JsonObject } from '../../hub/types.ts';
-import { decodeStreamError } from '../../messages/index.ts';
+import type { HubEvent, HubReply, HubStop, JsonObject } from '../../hub/types.ts';
+import { alignWithCalls, decodeStreamError } from '../../messages/index.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
 import { isObject, maybeCount, maybeObject, maybeString } from '../../wire/read.ts';
-import { decodeStop } from '../stop-reason.ts';
 import { decodeUsage } from '../usage.ts';
 import { type BlockForm, blockBegunBy, blockForm, deltaForm } from './block-forms.ts';
 
@@ -131,10 +132,21 @@ function open(index: number, form: BlockForm, state: State, out: HubEvent[]): vo
   state.omitted.add(form.omitted);
 }
 
+/** A guardrail that intervened, and a filter of the model, end a reply like a content filter. Unknown reasons are a normal end. */
+const STOPS = byName<HubStop>({
+  end: 'end_turn',
+  tool: 'tool_use',
+  length: 'max_tokens',
+  stop_sequence: 'stop_sequence',
+  filter: 'guardrail_intervened content_filtered',
+  context_full: 'model_context_window_exceeded',
+  malformed_call: 'malformed_model_output malformed_tool_use',
+});
+
 function finish(state: State): HubEvent[] {
   state.done = true;
   const { metadata, stopSequence } = state;
-  const stop = decodeStop(state.stopReason ?? '', state.blocks.callIds.size > 0);
+  const stop = alignWithCalls(STOPS.get(state.stopReason ?? '') ?? 'end', state.blocks.callIds.size > 0);
   const events: HubEvent[] = [];
   closeAllBlocks(state.blocks, stop === 'length' || stop === 'context_full', events);
   events.push({

@@ -73,13 +73,12 @@ function systemTexts(request: HubRequest, instruction: string | undefined): stri
   return [...own, ...leading, instruction ?? ''].filter((text) => text !== '');
 }
 
-interface EncodedFormat {
-  readonly config: JsonObject;
-  readonly instruction?: string;
-}
-
 /** `asInstruction`: the model rejects a response format next to functions, so the format becomes an instruction. */
-function encodeFormat(format: HubFormat, asInstruction: boolean, target: UpstreamTarget): EncodedFormat {
+function encodeFormat(
+  format: HubFormat,
+  asInstruction: boolean,
+  target: UpstreamTarget,
+): { readonly config: JsonObject; readonly instruction?: string } {
   if (format.kind === 'text') return { config: {} };
   if (format.kind === 'json') {
     if (asInstruction) return { config: {}, instruction: 'Reply with one JSON object and nothing else.' };

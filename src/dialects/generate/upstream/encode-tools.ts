@@ -12,15 +12,7 @@ import { checkSearchOptions, type SearchOptions } from '../../tools/search.ts';
 import { compact } from '../../wire/read.ts';
 import { toGoogleParameters } from './to-google-schema.ts';
 
-export interface EncodedTools {
-  readonly tools?: readonly JsonObject[];
-  readonly toolConfig?: JsonObject;
-  /** Older models reject a response schema next to functions. */
-  readonly hasFunctions: boolean;
-  readonly droppedSearchOptions: readonly string[];
-}
-
-export function encodeTools(request: HubRequest, names: ToolNames, target: UpstreamTarget): EncodedTools {
+export function encodeTools(request: HubRequest, names: ToolNames, target: UpstreamTarget) {
   const tools = offeredTools(request);
   const declarations = new Map<string, JsonObject>();
   for (const tool of tools) {
@@ -40,6 +32,7 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
       hasFunctions && [...hosted.keys()].some((tool) => tool !== 'computer') ? true : undefined,
   });
   return {
+    // Older models reject a response schema next to functions.
     hasFunctions,
     droppedSearchOptions: request.dialect === 'generate' ? [] : droppedOptions(allowed, hosted),
     ...(list.length > 0 && { tools: list }),

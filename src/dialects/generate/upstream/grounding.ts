@@ -3,11 +3,6 @@ import type { HubAnnotation, HubPart, HubServerCall, JsonObject } from '../../hu
 import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { ISSUER } from '../wire.ts';
 
-interface Source {
-  readonly url: string;
-  readonly title: string;
-}
-
 /** Returns the annotations of one message, each with the index of its part. */
 export function annotationsOf(
   parts: readonly HubPart[],
@@ -102,7 +97,7 @@ function fromBytes(text: string, from: number, to: number): { start: number; end
   return { start, end: start + bytes.toString('utf8', from, to).length };
 }
 
-function sourceOf(chunk: unknown): Source | undefined {
+function sourceOf(chunk: unknown) {
   const { web, maps, retrievedContext, image } = maybeObject(chunk);
   const page = [web, maps, retrievedContext, image].find(isObject);
   const url = maybeString(page?.uri) ?? maybeString(page?.sourceUri);

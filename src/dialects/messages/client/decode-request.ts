@@ -5,7 +5,6 @@ import type { HubFormat, HubReasoning, HubRequest, HubSampling, HubText, JsonObj
 import { readEffort } from '../../wire/efforts.ts';
 import { unreadMembers } from '../../wire/members.ts';
 import * as wire from '../../wire/read.ts';
-import { decodeContextManagement } from './context-management.ts';
 import { decodeMessages } from './decode-content.ts';
 import { readCacheBreakpoint } from './decode-media.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';
@@ -54,6 +53,21 @@ function read(value: unknown, from: ClientRequestHead, { counting }: { counting:
     ],
     clientOptions: {},
   };
+}
+
+const COMPACT = /^compact_\d{8}$/;
+/** Default trigger of the provider's API, in input tokens. */
+const DEFAULT_TRIGGER = 150_000;
+
+/** `compactAt`: input tokens above which the provider summarises earlier turns. Other edits and options have no counterpart in the hub. */
+function decodeContextManagement(value: unknown) {
+  if (!wire.isGiven(value)) return { hasOtherEdits: false };
+  const edits = wire.maybeList(wire.maybeObject(value).edits).map(wire.maybeObject);
+  const compact = edits.find(({ type }) => COMPACT.test(String(type)));
+  const hasOtherEdits =
+    edits.length !== 1 || !compact || compact.pause_after_compaction === true || wire.isGiven(compact.instructions);
+  if (!compact) return { hasOtherEdits };
+  return { compactAt: wire.maybeCount(wire.maybeObject(compact.trigger).value) ?? DEFAULT_TRIGGER, hasOtherEdits };
 }
 
 /** Fields that refer to state at one provider. Dropping them would change the meaning of the request. */

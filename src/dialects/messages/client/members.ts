@@ -101,7 +101,7 @@ export const MEMBERS: MemberTable = {
   output_config: { effort: true, format: reads('type schema') },
   output_format: reads('type schema'),
   metadata: { user_id: true },
-  // Both have their own rules about what is dropped; see context-management.ts and tools/mcp.ts.
+  // Both have their own rules about what is dropped; see decode-request.ts and tools/mcp.ts.
   context_management: true,
   mcp_servers: true,
 };

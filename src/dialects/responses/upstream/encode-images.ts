@@ -1,19 +1,11 @@
 /** Encoder of image output: a client that asks for images by modality gets the image tool, forced if it wants nothing else. */
 import { rejectImageOnly } from '../../errors/rejection.ts';
 import { type HubField, holdsGeneratedImage } from '../../hub/fields.ts';
-import type { HubItem, JsonObject } from '../../hub/types.ts';
+import type { HubItem } from '../../hub/types.ts';
 import { imageOptions, imageToolFor, imageToolOf, sizeOfSettings } from '../../tools/images.ts';
 import type { ToolContext } from '../encode-tools.ts';
 
-export interface EncodedImages {
-  /** The tool, unless the request lists it itself. */
-  readonly tools: readonly JsonObject[];
-  readonly choice?: JsonObject;
-  readonly droppedFields: readonly HubField[];
-  readonly droppedToolOptions: readonly string[];
-}
-
-export function encodeImages({ request, target }: ToolContext): EncodedImages {
+export function encodeImages({ request, target }: ToolContext) {
   const { modalities, image } = request.output;
   const listed = imageToolOf(request);
   const asksByModality = modalities?.includes('image') === true;
@@ -28,6 +20,7 @@ export function encodeImages({ request, target }: ToolContext): EncodedImages {
   };
   const isChosen = isOnly && request.toolChoice.kind === 'auto';
   return {
+    // The tool, unless the request lists it itself.
     tools: usesModality ? [imageToolFor(image)] : [],
     ...(isChosen && { choice: { type: 'image_generation' } }),
     droppedFields: (Object.keys(dropped) as HubField[]).filter((field) => dropped[field]),
