@@ -112,7 +112,7 @@ export function createGateway(options: GatewayOptions) {
     batches,
     /** Of every process that serves calls. */
     batchWorker,
-    batchJobs: [batchWorker.job, new ProviderBatches(services).job],
+    batchJobs: [batchWorker.job, ...new ProviderBatches(services).jobs],
     /** The JSON body of an operation that the gateway responds to itself. */
     readJson: (call: web.Call, operation: InferenceOperation) => readJsonBody(options.bodyLimit, { call, operation }),
     jobs: background.jobs,

@@ -34,6 +34,8 @@ export const PROVIDER_BATCHES = {
   bodyBytes: 64 * MIB,
   /** Preparing and sending one takes less; a process that takes longer has ended. */
   leaseMs: 10 * 60_000,
+  /** A batch that is not placed by then is sent one by one, as accounts are slow to take others. */
+  placingMinutes: 15,
   /** Providers have a day, and then write the results. Afterwards the requests are errors, which cost nothing. */
   hours: 30,
   /** How often a provider may not know a batch before it counts as lost. */

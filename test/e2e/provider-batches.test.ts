@@ -51,6 +51,7 @@ beforeEach(() => {
   provider.edit = (line) => [JSON.stringify(line)];
 });
 afterEach(async () => {
+  provider.resume();
   await until('the rows at the provider are gone', async () => (await rowsLeft()) === 0);
   await checkLedger(db());
 });
@@ -238,6 +239,46 @@ describe("OpenAI's batches", () => {
     assert.ok(count === 1 && nanos > 0);
   });
 
+  for (const [what, damage] of Object.entries({
+    'an id beyond every number': (text: string, own: string) => [
+      text.replace(own, own.replace(/\d+$/, '99999999999')),
+      text,
+    ],
+    'an id that is no text': (text: string, own: string) => [text.replace(`"${own}"`, '{"toString":1}'), text],
+    'a status beyond every number': (text: string) => [text.replace('"status_code":200', '"status_code":1e12')],
+    'a status with a fraction': (text: string) => [text.replace('"status_code":200', '"status_code":200.5')],
+  }))
+    test(`a result with ${what} keeps no other from being charged`, async () => {
+      provider.edit = (line, n) => {
+        const text = JSON.stringify(line);
+        return n === 0 ? damage(text, String(line.custom_id)) : [text];
+      };
+      const url = '/v1/chat/completions';
+      const done = await ended(client(), (await create(client(), url, [bodyOf(url), bodyOf(url)])).id);
+      const last = (await linesOf(client(), done.output_file_id)).at(-1);
+      assert.equal(last.custom_id, 'own 2');
+      assert.equal((await charged([last.response.request_id])).count, 1);
+    });
+
+  test('a batch whose account is not there for a moment is collected when it is', async () => {
+    provider.mode = 'hold';
+    const url = '/v1/responses';
+    const made = await create(client(), url, [bodyOf(url), bodyOf(url)]);
+    await until('it runs', async () => provider.batches.length === 1);
+    const move = (from: string, to: string) =>
+      sql`update provider_batches set account_id = ${to}, next_check_at = now() where account_id = ${from} and state = 'running'`.execute(
+        db(),
+      );
+    await until('its account is gone', async () => (await move('oa1', 'no-account')).numAffectedRows === 1n);
+    const isLookedAt = async () =>
+      (await sql`select from provider_batches where next_check_at > now() or state = 'ended'`.execute(db())).rows
+        .length > 0;
+    await until('it is looked at', isLookedAt);
+    await provider.finish(provider.batches[0] ?? assert.fail(), 'completed');
+    await move('no-account', 'oa1');
+    assert.equal((await ended(client(), made.id)).request_counts?.completed, 2);
+  });
+
   test('a batch whose cost the balance does not cover at once is sent request by request', async () => {
     const poor = await gateway.apply({
       users: [{ id: 'poor', balance: '1' }],
@@ -280,6 +321,21 @@ describe("OpenAI's batches", () => {
     assert.equal((await ended(client(), made.id)).request_counts?.failed, 1);
     assert.equal(callsOf(url), 0);
     assert.equal(await chargesOf(made.id), 0);
+  });
+
+  test('a batch that waits for slower ones for long is sent request by request', async () => {
+    provider.stalls = /^POST .v1.files$/;
+    const url = '/v1/responses';
+    const uploads = () => provider.log.filter((line) => provider.stalls?.test(line)).length;
+    for (const count of [1, 2]) {
+      await create(client(), url, [bodyOf(url)]);
+      await until('it is stalled', async () => uploads() === count);
+    }
+    const { id } = await create(client(), url, [bodyOf(url)]);
+    await sql`update batches set created_at = created_at - interval '1 hour' where id = ${id}`.execute(db());
+    assert.equal((await ended(client(), id)).request_counts?.completed, 1);
+    assert.equal(uploads(), 2);
+    assert.equal(callsOf(url), 1);
   });
 
   test('an erasure cancels it at the provider and waits for its charge', async () => {
@@ -350,6 +406,17 @@ describe("Anthropic's batches", () => {
     const { counts } = await done(id);
     assert.deepEqual([counts.succeeded, counts.canceled], [1, 1]);
   });
+
+  for (const stalls of [/^POST .v1.files$/, /^GET .v1.files.*content$/])
+    test(`it does not wait for an account that does not respond to ${stalls.source}`, async () => {
+      provider.stalls = stalls;
+      const url = '/v1/responses';
+      const slow = openai(gateway.url, keys.openai ?? '');
+      await create(slow, url, [bodyOf(url)]);
+      await until('the other is stalled', async () => provider.log.some((line) => stalls.test(line)));
+      assert.equal((await done((await make(2)).id)).counts.succeeded, 2);
+      assert.ok(!provider.log.includes('POST /v1/messages'), 'both went as a batch');
+    });
 
   test('one that the provider refuses is sent request by request', async () => {
     provider.mode = 'refuse';

@@ -29,6 +29,10 @@ export interface BatchProvider {
    * breaks. `break`: the connection breaks before.
    */
   mode: 'serve' | 'refuse' | 'fail' | 'hold' | 'lose' | 'break';
+  /** Requests to which no response comes until `resume`, as method and path. */
+  stalls: RegExp | undefined;
+  /** Breaks the connections of those. */
+  resume(): void;
   /** Changes the lines of results. */
   edit: (line: Json, n: number) => readonly string[];
   finish(batch: ProviderBatch, status: 'completed' | 'cancelled' | 'expired'): Promise<void>;
@@ -39,6 +43,7 @@ const whole = (line: Json): readonly string[] => [JSON.stringify(line)];
 
 export async function startBatchProvider(sim: () => string): Promise<BatchProvider> {
   let ids = 0;
+  const stalled: ServerResponse[] = [];
   const newId = (prefix: string): string => {
     ids += 1;
     return `${prefix}_${ids}`;
@@ -50,6 +55,11 @@ export async function startBatchProvider(sim: () => string): Promise<BatchProvid
     files: new Map(),
     mode: 'serve',
     edit: whole,
+    stalls: undefined,
+    resume() {
+      provider.stalls = undefined;
+      for (const response of stalled.splice(0)) response.destroy();
+    },
     async finish(batch, status) {
       for (const [n, { customId, url, body }] of batch.requests.entries()) {
         const isDone = status === 'completed' || n === 0;
@@ -85,6 +95,7 @@ export async function startBatchProvider(sim: () => string): Promise<BatchProvid
     const method = request.method ?? '';
     const { pathname: path } = new URL(request.url ?? '', 'http://provider');
     provider.log.push(`${method} ${path}`);
+    if (provider.stalls?.test(`${method} ${path}`)) return void stalled.push(response);
     const headers = Object.fromEntries(
       Object.entries(request.headers).flatMap(([name, value]) =>
         /^(?:authorization|x-api-key|anthropic-|content-type)/.test(name) ? [[name, String(value)]] : [],

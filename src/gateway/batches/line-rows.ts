@@ -1,7 +1,7 @@
 /** Rows of requests in batches: taken by one process at a time, fairly among users, and counted in their batch when they end. */
 import { type RawBuilder, sql } from 'kysely';
 import { ADVISORY_LOCK, type Db, type Row, type Tx } from '../../platform/db/index.ts';
-import { BATCHES } from '../../rules/index.ts';
+import { BATCHES, PROVIDER_BATCHES } from '../../rules/index.ts';
 
 export type LineRow = Row<'batch_lines'>;
 type LineState = 'succeeded' | 'errored' | 'canceled' | 'expired';
@@ -19,7 +19,8 @@ export const takeLine = (db: Db): Promise<LineRow | undefined> =>
       ready as (
         select b.user_id, b.id, b.taken_at, coalesce(s.open, 0) as open, max(b.taken_at) over (partition by b.user_id) as served_at
         from batches b left join sent s using (user_id)
-        where b.state = 'running' and b.cancelled_at is null and b.ready_at <= now() and b.expires_at > now() and b.placing_until is null
+        where b.state = 'running' and b.cancelled_at is null and b.ready_at <= now() and b.expires_at > now()
+          and (b.placing_until is null or b.created_at < now() - ${PROVIDER_BATCHES.placingMinutes} * interval '1 minute')
           and b.result_bytes <= ${BATCHES.resultBytes} and exists (
             select from batch_lines l where l.user_id = b.user_id and l.batch_id = b.id and l.state = 'waiting')),
       next as (select user_id, id from ready where open < ${BATCHES.sentPerUser} order by open, served_at, taken_at limit 1),

@@ -78,7 +78,7 @@ async function recordPage(services: PrepareServices, given: ProviderBatch, page:
     });
     const records = charges.flatMap((charge) => (charge && charge.record.invalid === undefined ? [charge.record] : []));
     if (records.length > 0)
-      await ledger.recordUsage(tx, records, await ledger.providerCosts(db, records, log, ledger.parseRates));
+      await ledger.recordUsage(tx, records, await ledger.providerCosts(tx, records, log, ledger.parseRates));
     await changeRow(tx, row, { nanos: records.reduce((sum, { charge }) => sum + charge, row.nanos) });
     // Without effect on requests of a batch that was deleted.
     await endLinesIn(

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { errorFields } from '../../../core/index.ts';
 import { crashPoint } from '../../../ledger/index.ts';
-import { DUE_SOON, type Job } from '../../../platform/db/index.ts';
+import { DUE_SOON, type Job, type OpenWork } from '../../../platform/db/index.ts';
 import { PROVIDER_BATCHES, TIMEOUTS } from '../../../rules/index.ts';
 import { holdWith } from '../../background/hold.ts';
 import { type Batch, findBatch } from '../batch-store.ts';
@@ -13,43 +13,52 @@ import * as api from './provider-api.ts';
 import { customIdOf, type LineOutcome, outcomesIn } from './result-lines.ts';
 import * as rows from './rows.ts';
 
-/** Rows that one run looks at, and of which it reads results at a time. */
-const DUE = 20;
-const PARALLEL = 4;
+/** Rows that one run looks at, one by one. Those behind a slow one are due again for another run. */
+const DUE = 5;
+/** Batches that are followed, and that are placed, at a time. */
+const FOLLOWING = 4;
+const PLACING = 2;
+const OPEN_BATCHES: OpenWork = {
+  name: 'provider_batches',
+  condition: sql<boolean>`exists (select from provider_batches where next_check_at < ${DUE_SOON})
+    or exists (select from batches where placing_until < ${DUE_SOON})`,
+};
 const HOUR_MS = 3_600_000;
 /** From the creation at the provider to its begin here: a lease, and clocks that differ. */
 const NEAR_MS = PROVIDER_BATCHES.leaseMs + 120_000;
 
+const jobs = (name: string, count: number, run: Job['run']): readonly Job[] =>
+  Array.from({ length: count }, () => ({ name, everyMs: 1_000, needs: OPEN_BATCHES, run }));
+
 export class ProviderBatches {
-  readonly job: Job = {
-    name: 'batches.provider',
-    everyMs: 1_000,
-    needs: {
-      name: 'provider_batches',
-      condition: sql<boolean>`exists (select from provider_batches where next_check_at < ${DUE_SOON})
-        or exists (select from batches where placing_until < ${DUE_SOON})`,
-    },
-    run: () => this.#run(),
-  };
+  /** A provider that is slow to take a batch delays no results, and one that is slow with results delays none of others. */
+  readonly jobs: readonly Job[] = [
+    ...jobs('batches.follow', FOLLOWING, () => this.#followDue()),
+    ...jobs('batches.place', PLACING, () => this.#placeNext()),
+  ];
+  readonly #following = new Set<string>();
   readonly #services: PrepareServices;
 
   constructor(services: PrepareServices) {
     this.#services = services;
   }
 
-  /** A provider that is slow to take a batch delays no results. */
-  async #run(): Promise<number> {
+  async #followDue(): Promise<number> {
     const { db, log } = this.#services;
-    const due = await rows.takeDueBatches(db, DUE);
-    const followNext = async (): Promise<void> => {
-      for (let row = due.pop(); row; row = due.pop()) {
-        const fields = { batch: row.batch_id, account: row.account_id };
-        const onError = (error: unknown) => log.warn('batch.follow_failed', { ...fields, ...errorFields(error) });
-        await this.#follow(row).catch(onError);
-      }
-    };
-    const batch = await rows.takeUnplaced(db);
-    await Promise.all([batch && this.#place(batch), ...Array.from({ length: PARALLEL }, followNext)]);
+    for (const row of await rows.takeDueBatches(db, DUE)) {
+      const { reference, batch_id: batch, account_id: account } = row;
+      if (this.#following.has(reference)) continue;
+      this.#following.add(reference);
+      const onError = (error: unknown) => log.warn('batch.follow_failed', { batch, account, ...errorFields(error) });
+      await this.#follow(row).catch(onError);
+      this.#following.delete(reference);
+    }
+    return 0;
+  }
+
+  async #placeNext(): Promise<number> {
+    const batch = await rows.takeUnplaced(this.#services.db);
+    if (batch) await this.#place(batch);
     return batch ? 1 : 0;
   }
 
@@ -113,7 +122,9 @@ export class ProviderBatches {
       return void (await db.deleteFrom('provider_batches').where('reference', '=', row.reference).execute());
     }
     const isOld = clock.now() - row.created_at.getTime() > PROVIDER_BATCHES.hours * HOUR_MS;
-    if (isOld || !target) return this.#lose(row);
+    if (isOld) return this.#lose(row);
+    // This replica does not know the account yet, or its credential is unreadable for now.
+    if (!target) return;
     return row.state === 'submitting' ? this.#seek(row, target) : this.#check(row, target);
   }
 
@@ -146,7 +157,7 @@ export class ProviderBatches {
     if (found.state === 'running') return this.#cancelIfAsked(row, target);
     if (found.state === 'failed') return void (await rows.returnRequests(db, row));
     for (const path of found.results) {
-      const request = api.batchRequest(target, 'GET', path, { timeouts: TIMEOUTS.unary });
+      const request = api.batchRequest(target, 'GET', path, { timeouts: TIMEOUTS.videoResult });
       if (!(await collect(this.#services, row, outcomesIn(upstream, request, row.batch_id)))) return;
     }
     const { status, content: body } = RESULT_MISSING;

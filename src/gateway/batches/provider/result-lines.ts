@@ -1,6 +1,6 @@
 /** The results of a provider's batch: read as they arrive, a line at a time. What is no result of a request of ours is passed over. */
 import { Readable } from 'node:stream';
-import { JsonScanError, membersAt, type Span, scanMembers, valueAt } from '../../../core/index.ts';
+import { membersAt, type Span, scanMembers, valueAt } from '../../../core/index.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../../providers/upstream/index.ts';
 import { BATCHES } from '../../../rules/index.ts';
 import { UNUSABLE } from '../failed-reply.ts';
@@ -82,15 +82,17 @@ const MEMBERS: ReadonlySet<string> = new Set(['custom_id', 'response', 'error', 
 const INNER: ReadonlySet<string> = new Set(['status_code', 'body', 'type', 'message', 'error', 'code']);
 const CUSTOM_ID = /"custom_id"\s*:\s*"([\w-]+)"/;
 
+/** What is wrong with one line keeps no other from being counted. */
 function readOutcome(line: { readonly bytes: Buffer; readonly isWhole: boolean }, batchId: string) {
   const { bytes, isWhole } = line;
   const numberIn = (customId: unknown): number => Number(String(customId).split(`${batchId}-`)[1] ?? Number.NaN);
   try {
     const members = isWhole ? scanMembers(bytes, MEMBERS, LIMITS) : undefined;
     const n = numberIn(members ? valueAt(bytes, members.get('custom_id')) : CUSTOM_ID.exec(bytes.toString())?.[1]);
-    return Number.isInteger(n) ? { n, ...(members ? readMembers(bytes, members) : TOO_LARGE) } : undefined;
-  } catch (error) {
-    if (!(error instanceof JsonScanError || error instanceof SyntaxError)) throw error;
+    return Number.isInteger(n) && n > 0 && n <= BATCHES.lines
+      ? { n, ...(members ? readMembers(bytes, members) : TOO_LARGE) }
+      : undefined;
+  } catch {
     return undefined;
   }
 }
@@ -106,7 +108,7 @@ function readMembers(bytes: Buffer, members: ReadonlyMap<string, Span>): Omit<Li
   if (type === 'canceled' || type === 'expired') return { state: type, status: null };
   const status = Number(valueAt(bytes, result.get('status_code')));
   const body = from(result.get('body'));
-  if (body && status > 0)
+  if (body && Number.isInteger(status) && status >= 100 && status < 600)
     return status < 300 ? { state: 'succeeded', status, body, isServed: true } : { state: 'errored', status, body };
   const error = members.get('error');
   const code = String(valueAt(bytes, membersAt(bytes, error, INNER).get('code')));
