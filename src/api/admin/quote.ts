@@ -1,12 +1,11 @@
 /** What a call or a video task would be charged and would cost the operator, by the arithmetic that charges it; and the plan of a call. */
-import { sql } from 'kysely';
 import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
 import { failAt, notFound } from '../../core/index.ts';
 import { type Cost, costOf, parseCost, parseRates, type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import { pricedCall, providerBill } from '../../observe/request-log/index.ts';
-import { type Db, snapshot, type Tx } from '../../platform/db/index.ts';
+import { type Db, firstRow, snapshot, type Tx } from '../../platform/db/index.ts';
 import { expectJson, readBody } from '../../platform/web/index.ts';
 import * as rules from '../../rules/index.ts';
 import { line } from '../../schemas/index.ts';
@@ -154,12 +153,11 @@ function checkFits({ seconds = 0, resolution, ratio }: Quote, sheet: rules.Video
 
 async function multiplierOf(tx: Tx, kind: 'user' | 'account', id: string | undefined): Promise<bigint> {
   if (id === undefined) return ONE;
-  const { rows } = await (kind === 'user'
-    ? sql<{ ppm: bigint }>`select multiplier_ppm as ppm from users where id = ${id}`
-    : sql<{ ppm: bigint }>`select cost_multiplier_ppm as ppm from accounts where id = ${id}`
-  ).execute(tx);
-  if (!rows[0]) throw notFound(kind, id, kind);
-  return rows[0].ppm;
+  const row = await (kind === 'user'
+    ? firstRow(tx)<{ ppm: bigint }>`select multiplier_ppm as ppm from users where id = ${id}`
+    : firstRow(tx)<{ ppm: bigint }>`select cost_multiplier_ppm as ppm from accounts where id = ${id}`);
+  if (!row) throw notFound(kind, id, kind);
+  return row.ppm;
 }
 
 export const QUOTE_OPERATIONS = {

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
 import { fail, type SealLocation, WrongMasterKey } from '../../core/index.ts';
-import { type Db, firstRow } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { IDEMPOTENCY } from '../../rules/index.ts';
 
@@ -56,18 +56,15 @@ const locationOf = (id: Buffer): SealLocation => `change_replies.reply:${id.toSt
 
 async function claim(db: Db, id: Buffer, fingerprint: Buffer): Promise<boolean> {
   await sql`delete from change_replies where created_at < now() - interval '1 day'`.execute(db);
-  const { rows } = await sql`insert into change_replies (id, fingerprint) values (${id}, ${fingerprint})
-    on conflict do nothing returning id`.execute(db);
-  return rows.length > 0;
+  const claimed = await firstRow(db)`insert into change_replies (id, fingerprint) values (${id}, ${fingerprint})
+    on conflict do nothing returning id`;
+  return claimed !== undefined;
 }
 
-interface Repetition {
-  readonly fingerprint: Buffer;
-  readonly secrets: KeySecrets;
-}
+type Repetition = { readonly fingerprint: Buffer } & Pick<ChangeServices, 'secrets'>;
 
 async function firstReply(db: Db, own: RawBuilder<unknown>, { fingerprint, secrets }: Repetition): Promise<unknown> {
-  const row = await firstRow(db)<{ id: Buffer; fingerprint: Buffer; reply_sealed: string | null; is_old: boolean }>`
+  const row = await firstRow(db)<Row<'change_replies'> & { readonly is_old: boolean }>`
     select *, created_at < now() - interval '1 minute' as is_old from change_replies ${own}`;
   // The first submission failed meanwhile, so that another one may follow.
   if (!row || (row.reply_sealed === null && !row.is_old))

@@ -1,7 +1,7 @@
 /** What the operator lets the people of a user do with keys. */
 import { sql } from 'kysely';
 import { fail, failAt } from '../../core/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 
 export interface KeyAllowance {
   readonly max_keys: number;
@@ -19,10 +19,10 @@ export const readAllowance = (db: Db, userId: string): Promise<KeyAllowance> =>
 
 /** Valid keys that were made in the console. */
 export async function countOwnKeys(db: Db, userId: string, now: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
+  const own = await firstRow(db)<{ count: number }>`
     select count(*)::int as count from keys where user_id = ${userId} and is_own and revoked_at is null
-      and (expires_at is null or expires_at > ${new Date(now)})`.execute(db);
-  return rows[0]?.count ?? 0;
+      and (expires_at is null or expires_at > ${new Date(now)})`;
+  return own?.count ?? 0;
 }
 
 /** Provider groups in which the user may make keys. */

@@ -1,10 +1,9 @@
 /** The models that a key of the signed-in person's user can call: what each is, what it costs this user, and what it accepts. */
-import { sql } from 'kysely';
 import { z } from 'zod';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
 import { formatNanos, isGlob, matchesGlob, notFound, parseNanos } from '../../core/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import { type Style, sheetMembers, sheetOf, type VideoSheet } from '../../rules/index.ts';
 import type { ModelKind, OwnModel } from '../../schemas/index.ts';
 import { param, wholeList } from '../admin/index.ts';
@@ -15,12 +14,10 @@ const ModelsQuery = z.strictObject({
   key: z.string().max(100).describe('of this key (`key_...`); by default the first valid key of the user').optional(),
 });
 
-async function firstKey(db: Db, userId: string, now: number): Promise<string | undefined> {
-  const { rows } = await sql<{ id: string }>`
+const firstKey = (db: Db, userId: string, now: number) =>
+  firstRow(db)<{ id: string }>`
     select id from keys where user_id = ${userId} and revoked_at is null and (expires_at is null or expires_at > ${new Date(now)})
-    order by id limit 1`.execute(db);
-  return rows[0]?.id;
-}
+    order by id limit 1`;
 
 async function modelsOf(gateway: ConsoleServices['gateway'], key: Key, now: number): Promise<OwnModel[]> {
   const catalog = gateway.catalog();
@@ -126,7 +123,7 @@ export const MODELS_OPERATIONS = {
     async handle({ query, userId }, services) {
       const { db, clock, gateway } = services;
       const now = clock.now();
-      const id = query.key ?? (await firstKey(db, userId, now));
+      const id = query.key ?? (await firstKey(db, userId, now))?.id;
       const key = id === undefined ? undefined : await findKeyOfUser(db, userId, id, now);
       if (!key && query.key !== undefined) throw notFound('valid key', query.key, 'key');
       return wholeList(key ? await modelsOf(gateway, key, now) : [], { currency: 'USD' });

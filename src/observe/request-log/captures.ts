@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Actor, keyView, lockKey, writeAudit } from '../../access/keys/index.ts';
 import { fail, HOUR_MS, type Sealer, type SealLocation } from '../../core/index.ts';
-import { type Db, deleteBatch } from '../../platform/db/index.ts';
+import { type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
 import { CAPTURE } from '../../rules/index.ts';
 import type { ShownCapture, ShownKey } from '../../schemas/index.ts';
 
@@ -33,11 +33,8 @@ export const captureKey = (db: Db, id: string, hours: number, { by, now, owner }
     return keyView(await lockKey(tx, id), now);
   });
 
-export async function isCaptured(db: Db, userId: string, requestId: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from captures where user_id = ${userId} and request_id = ${requestId}`.execute(db);
-  return rows.length > 0;
-}
+export const isCaptured = async (db: Db, userId: string, requestId: string): Promise<boolean> =>
+  (await firstRow(db)`select from captures where user_id = ${userId} and request_id = ${requestId}`) !== undefined;
 
 /** The look is on record before anything is shown. */
 export const viewCapture = (db: Db, id: string, { by, owner, sealer }: CaptureViewer) =>

@@ -2,7 +2,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
 import { unpackUsage } from '../../ledger/index.ts';
-import { type Db, likePattern, type Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, likePattern, type Row } from '../../platform/db/index.ts';
 import type { Words } from '../../rules/index.ts';
 import type { ErrorSide } from '../../schemas/index.ts';
 
@@ -150,9 +150,9 @@ export async function findRequest(db: Db, id: string, owner: string | undefined)
 }
 
 async function findByProviderId(db: Db, id: string, owner: string | undefined): Promise<RequestRow | undefined> {
-  const { rows } = await sql<{ request_id: string }>`
-    select request_id from request_faults where provider_request_id = ${id} limit 1`.execute(db);
-  return rows[0] && findRequest(db, rows[0].request_id, owner);
+  const fault = await firstRow(db)<{ request_id: string }>`
+    select request_id from request_faults where provider_request_id = ${id} limit 1`;
+  return fault && findRequest(db, fault.request_id, owner);
 }
 
 /** Ids of calls begin with their time. Those of earlier versions were random; they are searched among the newest calls. */

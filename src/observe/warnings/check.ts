@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Clock, formatNanos, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, allRows, type Db, type OpenWork, type Tx } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, type Db, firstRow, type OpenWork, type Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, warningKind } from '../../rules/index.ts';
 import type { NoticeContent } from '../../schemas/index.ts';
 import { crossings, type KindsInUse } from './crossings.ts';
@@ -21,9 +21,9 @@ const BATCH = 2_000;
 export function checkWarnings(db: Db, clock: Clock): Promise<number> {
   const now = new Date(clock.now());
   return db.transaction().execute(async (tx) => {
-    const { rows } = await sql<{ locked: boolean }>`
-      select pg_try_advisory_xact_lock(${ADVISORY_LOCK}, ${CHECKING_WARNINGS}) as locked`.execute(tx);
-    if (!rows[0]?.locked) return 0;
+    const lock = await firstRow(tx)<{ locked: boolean }>`
+      select pg_try_advisory_xact_lock(${ADVISORY_LOCK}, ${CHECKING_WARNINGS}) as locked`;
+    if (!lock?.locked) return 0;
     const kinds = await kindsInUse(tx);
     if (kinds.size === 0) return 0;
     const crossed = await updateStates(tx, kinds, now);

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { type ApiError, fail, failAt, formatNanos, newId, notFound, parseNanos } from '../../core/index.ts';
 import { ALARMS } from '../../ledger/index.ts';
-import type { Db, Row, Tx } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row, type Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, type WarningAudience, type WarningScope, warningKind } from '../../rules/index.ts';
 import * as schemas from '../../schemas/index.ts';
 
@@ -121,9 +121,9 @@ export const lockOwner = (tx: Tx, owner: string): Promise<unknown> =>
 
 export async function expectFree(tx: Tx, what: 'rules' | 'destinations', owner: string): Promise<void> {
   const most = WARNING_LIMITS[what][audienceOf(owner)];
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from ${sql.table(`warning_${what}`)} where user_id = ${owner}`.execute(tx);
-  if ((rows[0]?.count ?? 0) >= most)
+  const own = await firstRow(tx)<{ count: number }>`
+    select count(*)::int as count from ${sql.table(`warning_${what}`)} where user_id = ${owner}`;
+  if ((own?.count ?? 0) >= most)
     throw fail('conflict', `There are ${most} ${what} of warnings already, which is the limit; delete one first.`);
 }
 

@@ -38,13 +38,7 @@ function atMost(findings: readonly Finding[]): readonly Finding[] {
   return [...findings.slice(0, MAX_LINES), note(first.about, `and ${findings.length - MAX_LINES} more`)];
 }
 
-interface ReplicaRow {
-  readonly id: string;
-  readonly host: string;
-  readonly seen: number;
-  readonly up: number;
-  readonly pending: number;
-}
+type ReplicaRow = Record<'id' | 'host', string> & Record<'seen' | 'up' | 'pending', number>;
 
 async function checkReplicas(db: Db): Promise<Finding[]> {
   const { rows: replicas } = await sql<ReplicaRow>`
@@ -64,13 +58,7 @@ async function checkReplicas(db: Db): Promise<Finding[]> {
 
 const NO_CALLS_ADVICE = 'if some are expected, check GET /readyz, the load balancer and the clients';
 
-interface CallsRow {
-  readonly calls: number;
-  readonly ours: number;
-  readonly provider: number;
-  readonly caller: number;
-  readonly p95: number | null;
-}
+type CallsRow = Record<'calls' | 'ours' | 'provider' | 'caller', number> & { p95: number | null };
 
 async function checkCalls(db: Db): Promise<Finding> {
   const row = await firstRow(db)<CallsRow>`
@@ -129,10 +117,11 @@ const JOBS: readonly [string, RawBuilder<{ late: boolean }>][] = [
 async function checkJobs(db: Db): Promise<Finding[]> {
   const counts = [];
   for (const [name, query] of JOBS) {
-    const row = await firstRow(db)<{ all: number; late: number }>`
+    const { all = 0, late = 0 } =
+      (await firstRow(db)<Record<'all' | 'late', number>>`
       select count(*)::int as all, (count(*) filter (where late))::int as late from (${query}
-      limit ${MAX_COUNTED}) waiting`;
-    counts.push({ name, all: row?.all ?? 0, late: row?.late ?? 0 });
+      limit ${MAX_COUNTED}) waiting`) ?? {};
+    counts.push({ name, all, late });
   }
   const isLate = counts.some(({ late }) => late > 0);
   const text = counts.map(({ name, all, late }) => `${all} ${name}${late > 0 ? ` (${late} late)` : ''}`).join(', ');
@@ -150,14 +139,8 @@ async function checkLedger(db: Db): Promise<Finding> {
     : good('Ledger', text);
 }
 
-interface DatabaseRow {
-  readonly used: number;
-  readonly max: number;
-  readonly bytes: number;
-  readonly oldest: number;
-  /** Null without a standby. */
-  readonly lag: number | null;
-}
+/** `lag` is null without a standby. */
+type DatabaseRow = Record<'used' | 'max' | 'bytes' | 'oldest', number> & { lag: number | null };
 
 async function checkDatabase({ database: { db }, clock }: AppContext): Promise<Finding[]> {
   const begun = clock.elapsed();

@@ -7,13 +7,13 @@ import { systemClock } from '../../core/index.ts';
 import { findAlarms, LEDGER_CHECKS, readAlarms } from '../../ledger/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
 import { databaseOutside, prepareDataDir } from '../../platform/data-dir.ts';
-import { type Row, readMigrationState } from '../../platform/db/index.ts';
+import { firstRow, type Row, readMigrationState } from '../../platform/db/index.ts';
 import { openRedisClient } from '../../platform/redis/index.ts';
 import { readCertificate } from '../../platform/web/index.ts';
 import type { VideoAdapter } from '../../rules/index.ts';
 import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { canReport, VIDEO_CHECKS } from '../../video/index.ts';
-import { type AppContext, publicUrlOf } from '../server/index.ts';
+import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
 import { openCommandContext, openCommandStore } from './context.ts';
 import { checkAccounts, testAccounts } from './doctor-accounts.ts';
 import { alarmFinding, checkLive } from './doctor-live.ts';
@@ -139,28 +139,23 @@ type CheckContents = (context: AppContext) => Promise<Finding[]>;
 const unusable = (error: unknown): Finding => bad('Database', firstLineOf(error));
 
 /** A database of another version is not opened further, because that would migrate it. */
-async function checkInstallation(config: Config, check: CheckContents): Promise<Finding[]> {
-  const store = await openCommandStore(config).catch(unusable);
-  if ('state' in store) return [store];
-  try {
-    const schema = await readMigrationState(store.database.db);
+const checkInstallation = (config: Config, check: CheckContents): Promise<Finding[]> =>
+  checkOpened(openCommandStore(config), async ({ database }) => {
+    const schema = await readMigrationState(database.db);
     return [
       installation.checkSchema(schema),
-      ...(installation.isOfOtherVersion(schema) ? [] : await withContents(config, check)),
+      // Opening the context migrates and decrypts secrets; success proves the database and the master key.
+      ...(installation.isOfOtherVersion(schema) ? [] : await checkOpened(openCommandContext(config), check)),
     ];
+  });
+
+async function checkOpened<S extends Store>(opening: Promise<S>, check: (store: S) => Promise<Finding[]>) {
+  const store = await opening.catch(unusable);
+  if ('state' in store) return [store];
+  try {
+    return await check(store);
   } finally {
     await store.close();
-  }
-}
-
-/** Opening the context migrates and decrypts secrets; success proves the database and the master key. */
-async function withContents(config: Config, check: CheckContents): Promise<Finding[]> {
-  const context = await openCommandContext(config).catch(unusable);
-  if ('state' in context) return [context];
-  try {
-    return await check(context);
-  } finally {
-    await context.close();
   }
 }
 
@@ -178,8 +173,8 @@ const checkContents = async (context: AppContext, testsAccounts: boolean): Promi
 ];
 
 async function checkDatabase({ config, database: { db }, databaseFolder }: AppContext): Promise<Finding> {
-  const { rows } = await sql<{ version: string }>`select current_setting('server_version') as version`.execute(db);
-  const version = rows[0]?.version ?? '';
+  const server = await firstRow(db)<{ version: string }>`select current_setting('server_version') as version`;
+  const version = server?.version ?? '';
   const elsewhere = await databaseOutside(config.DATA_DIR, databaseFolder);
   const where =
     databaseFolder === undefined

@@ -1,7 +1,6 @@
 /** Checks of `dragoman doctor` about the installation as a whole: version and schema, clock, backup, console and the folder of results. */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { type Clock, DAY_MS, errorText, systemClock } from '../../core/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { type Db, firstRow, type MigrationState } from '../../platform/db/index.ts';
@@ -28,11 +27,11 @@ const BAD_DRIFT_MS = 30_000;
 
 export async function checkClock(db: Db, clock: Clock = systemClock): Promise<Finding> {
   const begun = clock.now();
-  const { rows } = await sql<{ ms: number }>`
-    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`.execute(db);
+  const database = await firstRow(db)<{ ms: number }>`
+    select (extract(epoch from clock_timestamp()) * 1000)::float8 as ms`;
   const ended = clock.now();
   // The statement ran at some time in between.
-  const drift = (begun + ended) / 2 - (rows[0]?.ms ?? ended);
+  const drift = (begun + ended) / 2 - (database?.ms ?? ended);
   const uncertainty = (ended - begun) / 2;
   const off = Math.max(0, Math.abs(drift) - uncertainty);
   const text = `${(off / 1_000).toFixed(1)} s ${drift < 0 ? 'behind' : 'ahead of'} PostgreSQL`;

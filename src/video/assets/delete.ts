@@ -2,10 +2,9 @@
  * DELETE of assets and groups (V 3, V 4.8 r3, V 4.9 r6). Whether it is allowed is decided in the transaction that sets `deleting`. The
  * provider deletes the assets of a group together with it, so our own check that it is empty must hold until then.
  */
-import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import { ASSET_GROUP_TYPES, VARIANT_SHEETS, type VideoVariant } from '../../rules/index.ts';
 import { DELETED, KINDS } from './creation.ts';
 import { findUpstream, isOverdue, type LookUpServices } from './look-up.ts';
@@ -37,20 +36,16 @@ const setDeleting = <T extends Table>(db: Db, table: T, row: RowOf[T]) =>
     return { deleting: deleting ?? locked, isNew: deleting !== undefined && !isCreating };
   });
 
-async function isInUse(tx: Db, { user_id, id }: RowName): Promise<boolean> {
-  const { rows } = await sql`
+const isInUse = async (tx: Db, { user_id, id }: RowName): Promise<boolean> =>
+  (await firstRow(tx)`
     select from video_task_assets u join video_tasks t on t.user_id = u.user_id and t.id = u.task_id
-    where u.user_id = ${user_id} and u.asset_id = ${id} and t.finished_at is null limit 1`.execute(tx);
-  return rows.length > 0;
-}
+    where u.user_id = ${user_id} and u.asset_id = ${id} and t.finished_at is null limit 1`) !== undefined;
 
 /** Any asset that is not deleted counts, failed ones too. */
-async function holdsAssets(tx: Db, { user_id, id }: RowName): Promise<boolean> {
-  const { rows } = await sql`
+const holdsAssets = async (tx: Db, { user_id, id }: RowName): Promise<boolean> =>
+  (await firstRow(tx)`
     select from assets where user_id = ${user_id} and asset_group_id = ${id} and deleted_at is null
-    limit 1`.execute(tx);
-  return rows.length > 0;
-}
+    limit 1`) !== undefined;
 
 /** One attempt for a row in status `deleting`; a worker repeats it until the provider has confirmed. */
 export async function deleteUpstream<T extends Table>(
@@ -80,16 +75,10 @@ export async function deleteUpstream<T extends Table>(
 /**
  * Two users can have groups of one real person. The provider would delete the assets of both, so its group stays until the last one goes.
  */
-async function isShared(
-  { db }: LookUpServices,
-  { account_id, id }: RowOf[Table],
-  upstreamId: string,
-): Promise<boolean> {
-  const { rows } = await sql`
+const isShared = async ({ db }: LookUpServices, { account_id, id }: RowOf[Table], upstreamId: string) =>
+  (await firstRow(db)`
     select from asset_groups where account_id = ${account_id} and upstream_id = ${upstreamId}
-      and group_type = ${ASSET_GROUP_TYPES[1]} and id <> ${id} and status <> 'deleted' limit 1`.execute(db);
-  return rows.length > 0;
-}
+      and group_type = ${ASSET_GROUP_TYPES[1]} and id <> ${id} and status <> 'deleted' limit 1`) !== undefined;
 
 async function markDeleted<T extends Table>({ db }: LookUpServices, table: T, row: RowOf[T]): Promise<RowOf[T]> {
   const deleted = await moveRow(db, table, row, 'deleted', DELETED);

@@ -1,5 +1,5 @@
 /** Looks for objects at the provider by their name, which is our id: what became of a creation without a clear response. */
-import { sql } from 'kysely';
+import { firstRow } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION, type AssetStatus, assetStatusAfter } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { ReportedAsset } from '../upstream/asset-provider.ts';
@@ -28,12 +28,10 @@ export async function findUpstream<T extends Table>(services: LookUpServices, ta
   return first ? { kind: 'found', value: first } : { kind: 'missing' };
 }
 
-async function upstreamGroupOf({ db }: LookUpServices, { user_id, asset_group_id }: AssetRow) {
-  const { rows } = await sql<{ id: string; type: string }>`
+const upstreamGroupOf = ({ db }: LookUpServices, { user_id, asset_group_id }: AssetRow) =>
+  firstRow(db)<{ id: string; type: string }>`
     select upstream_id as id, group_type as type from asset_groups
-    where user_id = ${user_id} and id = ${asset_group_id} and upstream_id is not null`.execute(db);
-  return rows[0];
-}
+    where user_id = ${user_id} and id = ${asset_group_id} and upstream_id is not null`;
 
 /** Old enough to conclude from a missing object that it was never created. */
 export const isOverdue = ({ clock }: Pick<VideoServices, 'clock'>, { created_at }: RowOf[Table]): boolean =>

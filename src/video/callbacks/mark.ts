@@ -3,7 +3,7 @@
  * Compares the attempt, so that a worker whose lease has ended changes nothing.
  */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import type { AttemptSummary, Verdict } from '../../platform/outbound/index.ts';
 import type { CallbackRules } from '../../rules/index.ts';
 import type { TakenEvent } from './take.ts';
@@ -26,14 +26,13 @@ export async function markAttempt(
   rules: CallbackRules,
 ): Promise<Marked | undefined> {
   const isDelivered = outcome.verdict.state === 'delivered';
-  const { rows } = await sql<{ marked: boolean; circuit: Marked['circuit'] | null }>`
+  const row = await firstRow(db)<{ marked: boolean; circuit: Marked['circuit'] | null }>`
     with marked as (${markEvent(event, outcome)}),
     logged as (
       insert into callback_attempts (user_id, event_id, attempt, status, error, duration_ms)
       select user_id, event_id, attempts, ${outcome.status}::smallint, ${outcome.error}::text, ${outcome.durationMs}::integer from marked),
     circuit as (${isDelivered ? closeCircuit() : countFailure(event, rules)})
-    select exists (select from marked) as marked, (select change from circuit) as circuit`.execute(db);
-  const row = rows[0];
+    select exists (select from marked) as marked, (select change from circuit) as circuit`;
   return row?.marked ? { circuit: row.circuit ?? undefined } : undefined;
 }
 

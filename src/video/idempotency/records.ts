@@ -6,7 +6,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
-import type { Db, Row } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { IDEMPOTENCY } from '../../rules/index.ts';
 
@@ -47,11 +47,11 @@ type StoredRecord = Pick<Row<'idempotency_records'>, 'fingerprint' | 'owner' | '
 };
 
 export async function findRecord(db: Db, request: IdempotentRequest): Promise<RecordState> {
-  const { rows } = await sql<StoredRecord>`
+  const row = await firstRow(db)<StoredRecord>`
     select fingerprint, owner, owner_until > now() as is_owned, resource_id, http_status, error from idempotency_records
     where user_id = ${request.userId} and operation = ${request.operation} and key_hash = ${request.keyHash}
-      and (expires_at > now() or ${hasTask('idempotency_records')})`.execute(db);
-  return stateOf(rows[0], request);
+      and (expires_at > now() or ${hasTask('idempotency_records')})`;
+  return stateOf(row, request);
 }
 
 /** The record of a task is kept as long as the task (V 8), also after its own time. */
@@ -113,7 +113,7 @@ export async function removeRecord(tx: Db, { user_id, id }: Resource): Promise<v
  * Returns how many were due.
  */
 export async function expireRecords(db: Db, batch = 1_000): Promise<number> {
-  const { rows } = await sql<{ due: bigint }>`
+  const found = await firstRow(db)<{ due: bigint }>`
     with due as materialized (
       select r.ctid as place, ${hasTask('r')} as is_kept from idempotency_records r
       where r.expires_at <= now() order by r.expires_at limit ${batch} for update of r skip locked),
@@ -121,8 +121,8 @@ export async function expireRecords(db: Db, batch = 1_000): Promise<number> {
       update idempotency_records r set expires_at = now() + ${IDEMPOTENCY.days} * interval '1 day'
       from due where r.ctid = due.place and due.is_kept),
     removed as (delete from idempotency_records r using due where r.ctid = due.place and not due.is_kept)
-    select count(*) as due from due`.execute(db);
-  return Number(rows[0]?.due ?? 0n);
+    select count(*) as due from due`;
+  return Number(found?.due ?? 0n);
 }
 
 /** The Idempotency-Key header (V 8): valid UTF-8, 1 to 64 bytes, at most once per request. */

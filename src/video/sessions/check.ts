@@ -21,11 +21,6 @@ const GROUP_TYPE = ASSET_GROUP_TYPES[1];
 /** Name of a group whose session has none. */
 const DEFAULT_NAME = 'Real person';
 
-interface ReturnedSession {
-  readonly status: SessionStatus;
-  readonly redirectUrl: string | undefined;
-}
-
 export class SessionChecker {
   readonly #services: CheckServices;
   readonly #rates: AccountRates;
@@ -43,7 +38,7 @@ export class SessionChecker {
   }
 
   /** The browser came back on the secret path of a session; undefined when no session has it. */
-  async onReturn(secret: string): Promise<ReturnedSession | undefined> {
+  async onReturn(secret: string) {
     if (!/^[\w-]{32}$/.test(secret)) return undefined;
     const { db } = this.#services;
     const hash = hashReturnSecret(secret);
@@ -131,7 +126,7 @@ const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Prom
       select ${COLUMNS} from authorization_sessions
       where user_id = ${user_id} and id = ${id} and ${IS_OPEN} for update`;
     if (!session) return false;
-    const groupId = (await findGroupOf(tx, session, upstreamId)) ?? (await insertGroup(tx, session, upstreamId));
+    const groupId = (await findGroupOf(tx, session, upstreamId))?.id ?? (await insertGroup(tx, session, upstreamId));
     await changeOpen(tx, session, sql`status = 'completed', asset_group_id = ${groupId}, ${ENDED}`);
     return true;
   });
@@ -140,13 +135,11 @@ const complete = (db: Db, { user_id, id }: SessionRow, upstreamId: string): Prom
 const ENDED = sql`upstream_token_sealed = null, link_sealed = null, next_check_at = null, updated_at = now()`;
 
 /** The user's own group of the same person, from an earlier session. */
-async function findGroupOf(tx: Db, { user_id, account_id }: SessionRow, upstreamId: string) {
-  const { rows } = await sql<{ id: string }>`
+const findGroupOf = (tx: Db, { user_id, account_id }: SessionRow, upstreamId: string) =>
+  firstRow(tx)<{ id: string }>`
     select id from asset_groups where user_id = ${user_id} and account_id = ${account_id} and upstream_id = ${upstreamId}
       and group_type = ${GROUP_TYPE} and status = 'active'
-    limit 1 for share`.execute(tx);
-  return rows[0]?.id;
-}
+    limit 1 for share`;
 
 async function insertGroup(tx: Db, session: SessionRow, upstreamId: string): Promise<string> {
   const { user_id, group_id, variant, account_id, name, description } = session;

@@ -132,9 +132,9 @@ const recoverSession = ({ db }: Pick<VideoServices, 'db'>, name: sessions.Sessio
       delete from authorization_sessions
       where user_id = ${name.user_id} and id = ${name.id} and upstream_token_sealed is null
         and next_check_at <= now()`.execute(tx);
-    const { rows } = await sql`
-      select from authorization_sessions where user_id = ${name.user_id} and id = ${name.id}`.execute(tx);
-    if (removed > 0n || rows.length === 0) await removeRecord(tx, name);
+    const left = await firstRow(tx)`
+      select from authorization_sessions where user_id = ${name.user_id} and id = ${name.id}`;
+    if (removed > 0n || !left) await removeRecord(tx, name);
   });
 
 const BATCH = 100;

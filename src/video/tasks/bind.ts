@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { type Account, providerIdentity } from '../../catalog/index.ts';
 import { hmac } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import type { Tx } from '../../platform/db/index.ts';
+import { firstRow, type Tx } from '../../platform/db/index.ts';
 import { finishRecord } from '../idempotency/records.ts';
 import type { VideoServices } from '../services.ts';
 import { traitsOf } from '../upstream/adapters.ts';
@@ -61,11 +61,11 @@ export const releaseUpstream = (tx: Tx, { user_id, id }: Pick<TaskRow, 'user_id'
 export async function bindTask(tx: Tx, binding: Binding): Promise<boolean> {
   const { task, upstreamId } = binding;
   // Locks nothing of a task that is confirmed already: a check that skips it would come late.
-  const { rows } = await sql`
+  const open = await firstRow(tx)`
     select from video_tasks
     where user_id = ${task.user_id} and id = ${task.id} and submission in ('sending', 'unknown') and finished_at is null
-    for update`.execute(tx);
-  if (rows.length === 0 || !(await claimUpstream(tx, binding))) return false;
+    for update`;
+  if (!open || !(await claimUpstream(tx, binding))) return false;
   await sql`
     update video_tasks set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
       next_check_at = now(), check_attempts = 0, candidates = null

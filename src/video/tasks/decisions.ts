@@ -12,7 +12,7 @@ import { endReview } from './apply.ts';
 import { bindTask, providerScope } from './bind.ts';
 import { settleTask } from './settle.ts';
 import { changeStatus } from './status.ts';
-import { holdReference, lockTask, reportedOf, type TaskRow, updateTask } from './task.ts';
+import { holdReference, lockTask, reportedOf, type TaskName, type TaskRow, updateTask } from './task.ts';
 
 type DecidedTask =
   | { readonly userId: string }
@@ -116,15 +116,15 @@ export async function resolveReview(
       .execute();
   }
   await endReview(tx, task);
-  const { rows } = await sql<{ charged: Nanos }>`
-    select coalesce(settled_nanos, 0)::bigint as charged from holds where reference = ${reference}`.execute(tx);
-  return { userId: task.user_id, charged: rows[0]?.charged ?? 0n };
+  const hold = await firstRow(tx)<{ charged: Nanos }>`
+    select coalesce(settled_nanos, 0)::bigint as charged from holds where reference = ${reference}`;
+  return { userId: task.user_id, charged: hold?.charged ?? 0n };
 }
 
 /** By its id alone: few tasks are in review, and they have an index. */
 async function lockReviewed(tx: Tx, taskId: string): Promise<TaskRow | undefined> {
-  const { rows } = await sql<{ user_id: string; id: string }>`
-    select user_id, id from video_tasks where review_until is not null and id = ${taskId}`.execute(tx);
-  const task = rows[0] && (await lockTask(tx, rows[0]));
+  const name = await firstRow(tx)<TaskName>`
+    select user_id, id from video_tasks where review_until is not null and id = ${taskId}`;
+  const task = name && (await lockTask(tx, name));
   return task?.review_until === null ? undefined : task;
 }

@@ -1,6 +1,6 @@
 /** Tasks whose check is due. Taking one schedules its next check by the usual interval, so a check without news writes nothing else. */
 import { sql } from 'kysely';
-import { allRows, type Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 
@@ -48,12 +48,10 @@ export const takeDue = (db: Db, accounts: readonly AccountSlots[], aheadMs = 0):
       t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at, t.upstream_model`;
 
 /** Whether more than so many tasks of the account are due. */
-export async function hasDue(db: Db, accountId: string, more: number): Promise<boolean> {
-  const { rows } = await sql`
+export const hasDue = async (db: Db, accountId: string, more: number): Promise<boolean> =>
+  (await firstRow(db)`
     select from video_tasks where account_id = ${accountId} and submission = 'confirmed' and next_check_at <= now()
-    offset ${more} limit 1`.execute(db);
-  return rows.length > 0;
-}
+    offset ${more} limit 1`) !== undefined;
 
 /** Makes tasks due that were taken and not looked at. */
 export async function checkAgain(db: Db, tasks: readonly DueTask[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
 import { type ApiError, errorFields, fail, overloaded, type Repetition, repeat } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import type { Db } from '../../platform/db/index.ts';
+import { type Db, firstRow } from '../../platform/db/index.ts';
 import type { NoAccount } from '../../providers/pool/index.ts';
 import { faultRow } from '../../rules/index.ts';
 import { misconfigured } from '../assets/service-group.ts';
@@ -130,8 +130,8 @@ export const recoverTask = ({ db }: Pick<VideoServices, 'db'>, userId: string, t
 
 async function isAbandoned(tx: Db, { submission, submitter_until }: TaskRow): Promise<boolean> {
   if (submission !== 'pending' && submission !== 'sending') return false;
-  const { rows } = await sql<{ over: boolean }>`select coalesce(${submitter_until} < now(), true) as over`.execute(tx);
-  return rows[0]?.over === true;
+  const row = await firstRow(tx)<{ over: boolean }>`select coalesce(${submitter_until} < now(), true) as over`;
+  return row?.over === true;
 }
 
 async function decide(tx: Db, task: TaskRow): Promise<void> {
