@@ -9,6 +9,9 @@ import type { FileSource } from './input-files.ts';
 import type { AssetProvider } from './upstream/asset-provider.ts';
 import type { VideoProvider } from './upstream/client.ts';
 
+/** Whose rows a query is about. */
+export type VideoOwner = Pick<Key, 'userId'>;
+
 export interface VideoServices extends StoreServices {
   /** Of the installation: the same on all replicas, after every start and in a restored backup. */
   readonly secret: Buffer;

@@ -23,7 +23,7 @@ import { createLinks } from './results/links.ts';
 import { mirrorDue } from './results/mirror-job.ts';
 import { hasLastFrame, type ResultKind } from './results/result.ts';
 import { type MirrorSettings, Results } from './results/results.ts';
-import type { VideoServices } from './services.ts';
+import type { VideoOwner, VideoServices } from './services.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { estimateTask } from './tasks/accepted-request.ts';
 import { expireTasks } from './tasks/apply.ts';
@@ -88,7 +88,7 @@ export function createVideo(options: VideoOptions) {
   return {
     createTask: bound(createTask),
     estimateTask: bound(estimateTask),
-    getTask: ({ userId }: Owner, id: string) => readTask(userId, id),
+    getTask: ({ userId }: VideoOwner, id: string) => readTask(userId, id),
     /** The task as it is now. */
     readAgain: ({ user_id, id }: taskRows.TaskRow) => readTask(user_id, id),
     watcher,
@@ -108,7 +108,7 @@ export function createVideo(options: VideoOptions) {
     effectiveParameters,
     resultExpiry,
     chargeOf: boundTo(db)(chargeOfTask),
-    holdsOf({ userId }: Owner, tasks: readonly taskRows.TaskRow[]) {
+    holdsOf({ userId }: VideoOwner, tasks: readonly taskRows.TaskRow[]) {
       const ids = tasks.map(({ id }) => id);
       return holdsOfTasks(db, userId, ids);
     },
@@ -138,8 +138,6 @@ export function createVideo(options: VideoOptions) {
     },
   };
 }
-
-type Owner = Pick<Key, 'userId'>;
 
 /** Gives functions their first argument. */
 const boundTo =

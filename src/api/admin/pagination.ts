@@ -80,11 +80,7 @@ export function sortedParams(list: SortedList) {
   };
 }
 
-interface SortedPageQuery {
-  readonly sort?: string | undefined;
-  readonly cursor?: readonly string[] | undefined;
-  readonly limit: number;
-}
+type SortedPageQuery = z.output<z.ZodObject<ReturnType<typeof sortedParams>>>;
 
 /** The page that a query asks for. A cursor belongs to one order: it has the value of the last row, where the id alone is not the order. */
 export function sortedPage(list: SortedList, { sort, cursor, limit }: SortedPageQuery, own?: string) {

@@ -57,15 +57,7 @@ const UsageParams = z
   })
   .refine(isRowKey, { path: ['cursor'], error: CURSOR_EXPECTED });
 
-interface UsageRequest extends Readonly<Partial<Record<Exclude<Dimension, 'day'>, string | undefined>>> {
-  readonly by: readonly Dimension[];
-  readonly start_date?: string | undefined;
-  readonly end_date?: string | undefined;
-  readonly sort?: string | undefined;
-  readonly limit: number;
-  readonly cursor?: readonly string[] | undefined;
-  readonly format: 'json' | 'csv';
-}
+type UsageRequest = z.output<typeof UsageParams>;
 
 /** Users see what they are charged; operators also what providers cost. */
 export async function sendUsage(

@@ -4,16 +4,7 @@ import { errorMessageFor } from '../../dialects/index.ts';
 import type { RenderError, RenderedError } from '../../platform/web/index.ts';
 import { type ErrorFormat, errorRow, errorType } from '../../rules/index.ts';
 
-interface ErrorFacts {
-  readonly status: number;
-  readonly type: string;
-  readonly code: string;
-  readonly message: string;
-  readonly param: string | undefined;
-  readonly reason: string | undefined;
-  readonly retryAfter: number | undefined;
-  readonly requestId: string;
-}
+type ErrorFacts = ReturnType<typeof formatError>;
 
 const BODY: Readonly<Record<ErrorFormat, (facts: ErrorFacts) => unknown>> = {
   messages: ({ type, message, code, reason, requestId }) => ({
@@ -43,7 +34,7 @@ export const renderError: RenderError = (error, { errorFormat, id }): RenderedEr
   return { status: facts.status, headers: errorHeaders(error, facts, errorFormat), body: BODY[errorFormat](facts) };
 };
 
-function formatError(error: ApiError, errorFormat: ErrorFormat, requestId: string): ErrorFacts {
+function formatError(error: ApiError, errorFormat: ErrorFormat, requestId: string) {
   const row = errorRow(error.code);
   const defaultStatus = typeof row.status === 'number' ? row.status : row.status[0];
   const status = row.statusIn?.[errorFormat] ?? error.details.status ?? defaultStatus;

@@ -1,12 +1,10 @@
 /** The page at the end of a real-person authorization: plain HTML without scripts, in the language of the browser. Shows no secret. */
 import { createHash } from 'node:crypto';
+import type { Video } from '../../video/index.ts';
 import { RETURN_TEXTS, type ReturnPageState, type ReturnTexts } from './return-page-texts.ts';
 
-export interface ReturnPageInput {
-  readonly status: 'pending' | 'verifying' | 'completed' | 'failed' | 'expired';
-  /** The only address that the page leads to; stored with the session. */
-  readonly redirectUrl: string | undefined;
-}
+/** `redirectUrl` is the only address that the page leads to; stored with the session. */
+type ReturnedSession = Awaited<ReturnType<Video['sessions']['onReturn']>>;
 
 /** Seconds until the page asks again, or leads on after a success. */
 const REFRESH_SECONDS = 5;
@@ -28,7 +26,7 @@ export const PAGE_HEADERS = {
 } as const;
 
 /** Without a session the link is unknown. */
-export function renderReturnPage(session: ReturnPageInput | undefined, acceptLanguage: string): string {
+export function renderReturnPage(session: ReturnedSession, acceptLanguage: string): string {
   const [language, texts] = chooseTexts(acceptLanguage);
   const state = stateOf(session);
   const [title, text] = texts.states[state];
@@ -52,7 +50,7 @@ ${redirectUrl === undefined ? '' : `<p><a href="${escapeHtml(redirectUrl)}" rel=
 `;
 }
 
-function stateOf(session: ReturnPageInput | undefined): ReturnPageState {
+function stateOf(session: ReturnedSession): ReturnPageState {
   if (!session) return 'unknown';
   return session.status === 'pending' ? 'verifying' : session.status;
 }

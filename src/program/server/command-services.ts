@@ -3,12 +3,9 @@ import { join } from 'node:path';
 import { loadCatalog } from '../../catalog/index.ts';
 import * as gateway from '../../gateway/index.ts';
 import { balanceReport } from '../../ledger/index.ts';
-import type { Warnings } from '../../observe/warnings/index.ts';
-import type { RevisionWatch } from '../../platform/db/index.ts';
 import { Spool } from '../../platform/web/index.ts';
 import { readSharedState } from '../../providers/pool/index.ts';
 import { SPOOL_BYTES } from '../../rules/index.ts';
-import type { Video } from '../../video/index.ts';
 import { openAccounts } from './accounts.ts';
 import { type AppContext, closeAll, type Scope } from './context.ts';
 import { opaqueSecrets } from './opaque-secrets.ts';
@@ -17,18 +14,10 @@ import { publicUrlOf } from './ports.ts';
 import { openThreads, openUpstream, openVideo, openWarnings } from './services.ts';
 import { bodyLimit } from './settings.ts';
 
-export interface WorkerServices {
-  readonly background: gateway.Background;
-  readonly video: Video;
-  readonly warnings: Warnings;
-  readonly watch: RevisionWatch;
-  close(): Promise<void>;
-}
-
 const scopeOf = (context: AppContext): Scope => ({ ...context, closers: [] });
 
 /** The catalog is read again when the configuration changes. */
-export async function openWorkerServices(context: AppContext): Promise<WorkerServices> {
+export async function openWorkerServices(context: AppContext) {
   const scope = scopeOf(context);
   const { catalog, pool, watch } = await openAccounts(scope);
   const upstream = openUpstream(scope);

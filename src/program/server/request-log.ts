@@ -5,16 +5,10 @@ import type { CompletedCall, Metrics } from '../../platform/web/index.ts';
 import type { AppContext, Scope } from './context.ts';
 import { splitList } from './settings.ts';
 
-export interface CallRecorder {
-  record(completed: CompletedCall): void;
-  /** Calls that are missing in the request log. */
-  readonly dropped: number;
-}
-
 export async function openCallRecorder(
   scope: Scope,
   { metrics, catalog }: { readonly metrics: Metrics; readonly catalog: () => Catalog },
-): Promise<CallRecorder> {
+) {
   const { closers, clock } = scope;
   const requestMetrics = new observe.RequestMetrics(metrics, catalog);
   const requestLog = openRequestLog(scope, requestMetrics);
@@ -23,7 +17,7 @@ export async function openCallRecorder(
   const spans = await openTraces(scope, catalog);
   if (spans) closers.push(() => spans.stop());
   return {
-    record: (completed) => {
+    record: (completed: CompletedCall): void => {
       const entry = observe.requestEntry(completed);
       if (!entry) return;
       if (observe.isOfNobody(entry)) {
@@ -34,6 +28,7 @@ export async function openCallRecorder(
       requestLog?.add(entry);
       spans?.record(completed, entry);
     },
+    /** Calls that are missing in the request log. */
     get dropped() {
       return requestLog?.dropped ?? 0;
     },

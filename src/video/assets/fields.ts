@@ -6,13 +6,8 @@ import { fingerprintOf } from '../request/fingerprint.ts';
 import { isText, type JsonMembers, type JsonNode, parseTaskBody, shortName } from '../request/json-tree.ts';
 import { alternatives, invalidField } from '../request/task-request.ts';
 
-export interface ParsedBody {
-  readonly members: JsonMembers;
-  readonly fingerprint: Buffer;
-}
-
 /** Only the form of the body is checked: a replay comes before its fields. */
-export function parseAssetBody(operation: string, bytes: Buffer): ParsedBody {
+export function parseAssetBody(operation: string, bytes: Buffer) {
   try {
     const members = parseTaskBody(Buffer.from(bytes));
     return { members, fingerprint: Buffer.from(fingerprintOf(operation, members), 'hex') };

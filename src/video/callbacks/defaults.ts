@@ -6,22 +6,19 @@ import { CALLBACK_TYPES } from '../../rules/index.ts';
 import type { CallbackDefault } from '../../schemas/index.ts';
 import { problemOf } from '../request/content.ts';
 import { alternatives, invalidField } from '../request/task-request.ts';
+import type { VideoOwner } from '../services.ts';
 import { defaultCallback } from '../tasks/create.ts';
 import { objectOf } from '../upstream/exchange.ts';
 
-interface Owner {
-  readonly userId: string;
-}
-
 export function callbackDefaults(db: Db, allowedOrigins: readonly string[]) {
   return {
-    async get(owner: Owner): Promise<CallbackDefault> {
+    async get(owner: VideoOwner): Promise<CallbackDefault> {
       const row = await defaultCallback(db, owner);
       if (!row) throw fail('callback_not_found', 'No default callback is set.');
       return viewOf(row);
     },
 
-    async set({ userId }: Owner, body: unknown): Promise<CallbackDefault> {
+    async set({ userId }: VideoOwner, body: unknown): Promise<CallbackDefault> {
       const entry = { ...readDefault(body, allowedOrigins), updated_at: sql<Date>`now()` };
       const row = await db
         .insertInto('callback_defaults')
@@ -32,7 +29,7 @@ export function callbackDefaults(db: Db, allowedOrigins: readonly string[]) {
       return viewOf(row);
     },
 
-    remove: ({ userId }: Owner) => db.deleteFrom('callback_defaults').where('user_id', '=', userId).execute(),
+    remove: ({ userId }: VideoOwner) => db.deleteFrom('callback_defaults').where('user_id', '=', userId).execute(),
   };
 }
 

@@ -3,12 +3,10 @@ import { sql } from 'kysely';
 import { unixSeconds } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import type { CallerCallback } from '../../schemas/index.ts';
+import type { ListPage } from '../assets/rows.ts';
+import type { VideoOwner } from '../services.ts';
 
-interface Owner {
-  readonly userId: string;
-}
-
-interface CallbackFilter extends Owner {
+interface CallbackFilter extends VideoOwner {
   readonly task?: string | undefined;
   readonly states?: readonly string[] | undefined;
 }
@@ -17,14 +15,11 @@ interface CallbackFilter extends Owner {
 const MAX_ATTEMPTS = 200;
 
 export function ownCallbacks(db: Db) {
-  const eventsOf = (tx: Db, { userId }: Owner) =>
+  const eventsOf = (tx: Db, { userId }: VideoOwner) =>
     tx.selectFrom('callback_events').selectAll().where('user_id', '=', userId);
   return {
     /** One page, newest first, and one row more when there are further ones. `after` is the id of an event of the same user. */
-    list(
-      { userId, task, states }: CallbackFilter,
-      { after, limit }: { readonly after: string | undefined; readonly limit: number },
-    ): Promise<readonly CallbackEventRow[]> {
+    list({ userId, task, states }: CallbackFilter, { after, limit }: ListPage): Promise<readonly CallbackEventRow[]> {
       let find = eventsOf(db, { userId })
         .orderBy('created_at', 'desc')
         .orderBy('event_id', 'desc')
@@ -38,11 +33,11 @@ export function ownCallbacks(db: Db) {
       return find.execute();
     },
 
-    find: (owner: Owner, id: string): Promise<CallbackEventRow | undefined> =>
+    find: (owner: VideoOwner, id: string): Promise<CallbackEventRow | undefined> =>
       eventsOf(db, owner).where('event_id', '=', id).executeTakeFirst(),
 
     /** A waiting one is sent at once. `pending`: an attempt is running, and nothing changed. */
-    redeliver: (owner: Owner, id: string): Promise<CallbackEventRow | 'pending' | undefined> =>
+    redeliver: (owner: VideoOwner, id: string): Promise<CallbackEventRow | 'pending' | undefined> =>
       db.transaction().execute(async (tx) => {
         const event = await eventsOf(tx, owner).where('event_id', '=', id).forUpdate().executeTakeFirst();
         if (!event) return undefined;

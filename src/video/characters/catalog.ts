@@ -107,13 +107,8 @@ export const characterView = (character: CharacterRow, catalog: Catalog, publicU
   reference: `asset://${character.public_id}`,
 });
 
-export interface Preview {
-  readonly bytes: Buffer;
-  readonly type: string;
-}
-
 /** The picture of a published character; it needs no key. */
-export async function findPreview(db: Db, publicId: string): Promise<Preview | undefined> {
+export async function findPreview(db: Db, publicId: string) {
   if (!isCharacterId(publicId)) return undefined;
   const row = await firstRow(db)<Pick<Row<'characters'>, 'preview' | 'preview_type'>>`
     select preview, preview_type from characters where public_id = ${publicId} and published`;

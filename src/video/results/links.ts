@@ -9,20 +9,6 @@ import type { VideoServices } from '../services.ts';
 import { findTask, statusOf, type TaskRow } from '../tasks/task.ts';
 import { hasLastFrame, type ResultKind } from './result.ts';
 
-export interface SignedLinks {
-  readonly video_url: string;
-  readonly last_frame_url?: string;
-  /** Seconds since 1970. */
-  readonly expires_at: number;
-}
-
-export interface LinkedResult {
-  readonly task: TaskRow;
-  /** The key that made the link. */
-  readonly key: Key;
-  readonly kind: ResultKind;
-}
-
 /** By the last part of the path, as for the addresses that need a token. */
 const KINDS: Readonly<Record<string, ResultKind>> = { content: 'video', 'last-frame': 'last_frame' };
 
@@ -31,7 +17,7 @@ type Grant = readonly [userId: string, keyId: string, file: string, epoch: numbe
 type LinkServices = Pick<VideoServices, 'db' | 'sealer' | 'clock' | 'publicUrl'> & { readonly linkSeconds: number };
 
 export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkServices) {
-  function make(task: TaskRow, key: Key): SignedLinks {
+  function make(task: TaskRow, key: Key) {
     const expiresAt = Math.floor(clock.now() / 1_000) + linkSeconds;
     const linkTo = (file: string): string => {
       const grant: Grant = [task.user_id, key.id, file, task.link_epoch, expiresAt];
@@ -43,7 +29,7 @@ export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkS
   }
 
   /** Undefined until the task has results. */
-  function createIfReadable(task: TaskRow, key: Key): SignedLinks | undefined {
+  function createIfReadable(task: TaskRow, key: Key) {
     if (linkSeconds === 0) throw fail('result_links_disabled');
     return statusOf(task) === 'succeeded' ? make(task, key) : undefined;
   }
@@ -51,7 +37,7 @@ export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkS
   return {
     createIfReadable,
 
-    create(task: TaskRow, key: Key): SignedLinks {
+    create(task: TaskRow, key: Key) {
       const links = createIfReadable(task, key);
       if (!links) throw fail('video_not_ready');
       return links;
@@ -62,7 +48,8 @@ export function createLinks({ db, sealer, clock, publicUrl, linkSeconds }: LinkS
         update video_tasks set link_epoch = link_epoch + 1 where user_id = ${user_id} and id = ${id}`.execute(db);
     },
 
-    async open(taskId: string, file: string, token: string): Promise<LinkedResult | undefined> {
+    /** With the key that made the link. */
+    async open(taskId: string, file: string, token: string) {
       const grant = linkSeconds === 0 ? undefined : openGrant<Grant>(sealer, locationOf(taskId), token);
       const kind = KINDS[file];
       if (!grant || !kind) return undefined;

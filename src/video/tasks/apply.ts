@@ -15,6 +15,7 @@ import { changeStatus } from './status.ts';
 import {
   holdReference,
   lockTask,
+  RESULT_MEMBERS,
   type ReportedResult,
   reportedOf,
   type TaskName,
@@ -121,10 +122,8 @@ async function saveProgress(tx: Tx, task: TaskRow, progress: number | undefined)
   await updateTask(tx, task).set({ progress, updated_at: sql<Date>`now()` }).execute();
 }
 
-const RESULT = ['duration', 'resolution', 'ratio', 'seed', 'framespersecond', 'generate_audio'] as const;
-
 const resultOf = (report: ReportedTask): ReportedResult => ({
-  ...reportedMembers(report, RESULT),
+  ...reportedMembers(report, RESULT_MEMBERS),
   ...(report.lastFrameUrl !== undefined && { last_frame: true }),
   ...(report.doubtedUsage !== undefined && { doubted_usage: report.doubtedUsage }),
 });

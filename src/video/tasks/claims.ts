@@ -70,13 +70,8 @@ export async function unboundOf(
   return candidates.filter(({ id }) => !bound.has(id)).slice(0, MAX_CANDIDATES);
 }
 
-export interface Matched {
-  readonly pairs: readonly ClaimPair[];
-  /** Candidates that can belong to several submissions. */
-  readonly open: readonly ReportedTask[];
-}
-
-export function matchClaims(claims: readonly SubmissionClaim[], candidates: readonly ReportedTask[]): Matched {
+/** `open` are candidates that can belong to several submissions. */
+export function matchClaims(claims: readonly SubmissionClaim[], candidates: readonly ReportedTask[]) {
   const owned = candidates
     .map((candidate) => ({ candidate, owners: ownersOf(claims, candidate) }))
     .filter(({ owners }) => owners.length > 0);

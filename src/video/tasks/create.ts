@@ -13,7 +13,7 @@ import type { IdempotentRequest } from '../idempotency/records.ts';
 import { claimKey, onLockTimeout, replayLost, replayRequest } from '../idempotency/replay.ts';
 import { useAssets } from '../references.ts';
 import type { TaskEntry } from '../request/task-request.ts';
-import type { VideoServices } from '../services.ts';
+import type { VideoOwner, VideoServices } from '../services.ts';
 import { acceptRequest, examineRequest, maxCostOfRequest, resolveInputs, type TaskInput } from './accepted-request.ts';
 import * as submission from './submission.ts';
 import { submitTask } from './submit.ts';
@@ -186,15 +186,11 @@ const replay = (services: VideoServices, request: IdempotentRequest): Promise<su
     },
   });
 
-interface Owner {
-  readonly userId: string;
-}
-
-export const defaultCallback = (db: Db, { userId }: Owner) =>
+export const defaultCallback = (db: Db, { userId }: VideoOwner) =>
   db.selectFrom('callback_defaults').selectAll().where('user_id', '=', userId).executeTakeFirst();
 
 /** A URL of the task itself gets every event. */
-async function destinationOf(tx: Db, owner: Owner, own: string | undefined) {
+async function destinationOf(tx: Db, owner: VideoOwner, own: string | undefined) {
   if (own !== undefined) return { callback_url: own, callback_types: null };
   const row = await defaultCallback(tx, owner);
   return { callback_url: row?.url ?? null, callback_types: row?.types ?? null };

@@ -67,11 +67,6 @@ export async function withMedia(
   }
 }
 
-interface Media {
-  readonly mime: string;
-  readonly bytes: Buffer;
-}
-
 async function readFile({ files }: MediaServices, userId: string, { address, type, param, admit }: Source) {
   if (type === 'video_url')
     throw unusable(param, 'the provider cannot reach this gateway to read it; send a public URL');
@@ -83,7 +78,7 @@ async function readFile({ files }: MediaServices, userId: string, { address, typ
 
 const KINDS = { image_url: 'image/', video_url: 'video/', audio_url: 'audio/' } as const;
 
-async function fetchUrl({ media }: MediaServices, { address, type, param, admit }: Source): Promise<Media> {
+async function fetchUrl({ media }: MediaServices, { address, type, param, admit }: Source) {
   const accept = (mime: string): boolean => mime.startsWith(KINDS[type]);
   const fetched = await media.fetch(address, { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, accept, admit });
   if (!fetched.ok) throw unusable(param, fetched.message);

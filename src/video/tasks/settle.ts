@@ -19,11 +19,6 @@ interface Measured {
   readonly reported: ReportedResult;
 }
 
-interface Price {
-  readonly nanos: Nanos;
-  readonly priceId: bigint;
-}
-
 /** False when the model has no such price any more; the hold then waits for an operator. */
 export async function settleTask(services: SettleServices, tx: Tx, task: TaskRow, made: Measured): Promise<boolean> {
   const price = await priceOf(services, tx, task, made);
@@ -64,7 +59,9 @@ function rateOfTask(task: TaskRow, reported: ReportedResult, rates: unknown): Na
 /** A factor of 1 in parts per million. */
 const UNCHANGED = 1_000_000n;
 
-const usageRecord = ({ clock }: SettleServices, task: TaskRow, { tokens, nanos, priceId }: Price & Measured) =>
+type Priced = Measured & NonNullable<Awaited<ReturnType<typeof priceOf>>>;
+
+const usageRecord = ({ clock }: SettleServices, task: TaskRow, { tokens, nanos, priceId }: Priced) =>
   ledger.createUsageRecord({
     id: ledger.newRecordId(),
     at: clock.now(),

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { release } from '../../ledger/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
-import { type PriceUnit, type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
+import { type PriceUnit, type TaskStatus, VARIANT_SHEETS, words } from '../../rules/index.ts';
 import type { GivenParameters } from '../request/task-request.ts';
-import type { ReportedUsage } from '../upstream/client.ts';
+import type { ReportedTask } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';
 
 export type TaskRow = Row<'video_tasks'>;
@@ -16,17 +16,12 @@ export interface TaskParameters extends GivenParameters {
   readonly prompt_options?: boolean;
 }
 
+export const RESULT_MEMBERS = words('duration resolution ratio seed framespersecond generate_audio');
+
 /** What the provider reported about the result. */
-export interface ReportedResult {
-  readonly duration?: number;
-  readonly resolution?: string;
-  readonly ratio?: string;
-  readonly seed?: number;
-  readonly framespersecond?: number;
-  readonly generate_audio?: boolean;
+export interface ReportedResult extends Pick<ReportedTask, (typeof RESULT_MEMBERS)[number] | 'usage'> {
   /** A last frame was generated. */
   readonly last_frame?: boolean;
-  readonly usage?: ReportedUsage;
   /** The usage as it was reported, where it cannot be believed; for operators. */
   readonly doubted_usage?: string;
 }
