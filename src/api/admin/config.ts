@@ -40,6 +40,21 @@ function rejectSetup(error: unknown): never {
   throw error instanceof setup.SetupError ? rejection(error.lines) : error;
 }
 
+/**
+ * What operators see of the installation: alarms as a job stored them at its last check, where an old check means that no jobs run; the
+ * settings of this server, where a secret shows only that it is set; and the audit log, newest first.
+ */
+const AuditQuery = z.strictObject({
+  actor: z
+    .string()
+    .regex(/^(?:token|cli|file|person:[A-Za-z0-9_]{1,64})$/, 'token, cli, file or person:<id>')
+    .describe('by `token` (admin API), `cli`, `file` (configuration applied at start) or `person:<id>` (console)')
+    .optional(),
+  ...params('action subject'),
+  ...period,
+  ...pageParams(rowKey.id),
+});
+
 export const CONFIG_OPERATIONS = {
   'admin.applyConfig': operation({
     query: z.strictObject(flags),
@@ -73,24 +88,6 @@ export const CONFIG_OPERATIONS = {
       };
     },
   }),
-};
-
-/**
- * What operators see of the installation: alarms as a job stored them at its last check, where an old check means that no jobs run; the
- * settings of this server, where a secret shows only that it is set; and the audit log, newest first.
- */
-const AuditQuery = z.strictObject({
-  actor: z
-    .string()
-    .regex(/^(?:token|cli|file|person:[A-Za-z0-9_]{1,64})$/, 'token, cli, file or person:<id>')
-    .describe('by `token` (admin API), `cli`, `file` (configuration applied at start) or `person:<id>` (console)')
-    .optional(),
-  ...params('action subject'),
-  ...period,
-  ...pageParams(rowKey.id),
-});
-
-export const INSTALLATION_OPERATIONS = {
   'admin.settings': operation({ handle: (_, { settings }) => wholeList(settings) }),
   'admin.alarms': operation({
     async handle(_, { db }) {

@@ -73,30 +73,6 @@ async function readBooking(tx: Tx, reference: string): Promise<Omit<ShownCredit,
   };
 }
 
-export const CREDITS_OPERATIONS = {
-  'admin.credit': operation({
-    body: CreditBody,
-    async handle({ call, by, body }, { db }) {
-      const kind = body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment');
-      const wanted: Booking = { ...body, kind, amount: formatNanos(body.amount) };
-      const { isNew, booked } = await db.transaction().execute(async (tx) => {
-        const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
-        if (!user) throw notFound('user', wanted.user, 'user');
-        return addCredit(tx, wanted, body.amount, by);
-      });
-      const fields = ['user', 'amount', 'kind', 'reason'] as const;
-      const differing = fields.find((name) => booked[name] !== wanted[name]);
-      if (differing)
-        throw failAt(
-          'conflict',
-          'reference',
-          `"${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
-        );
-      sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
-    },
-  }),
-};
-
 const BalancesQuery = z.strictObject({
   user: param.user.describe('of this user; `*` stands for any text, also of the e-mail address'),
   below: money('with less than this amount available'),
@@ -108,32 +84,6 @@ const BalancesQuery = z.strictObject({
     .optional(),
   ...sortedParams('balances'),
 });
-
-export const BALANCES_OPERATIONS = {
-  'admin.balances': operation({
-    query: BalancesQuery,
-    async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
-      const page = sortedPage('balances', query);
-      const { rows, count } = await snapshot(db, (tx) =>
-        ledger.walletReports(tx, { user, below, used, ...page, now: clock.now() }),
-      );
-      sendPage(call, rows, {
-        limit: query.limit,
-        more: { currency: 'USD', count },
-        view: ({ report }) => report,
-        key: (row) => sortedKey(row, row.report.user, page.order),
-      });
-    },
-  }),
-  'admin.balance': operation({
-    async handle({ id: user }, { db, clock }) {
-      const { rows } = await snapshot(db, (tx) => ledger.walletReports(tx, { user, limit: 1, now: clock.now() }));
-      const [found] = rows;
-      if (!found) throw notFound('user', user);
-      return { object: 'balance', currency: 'USD', ...found.report };
-    },
-  }),
-};
 
 const EXPORT_PAGE = 5_000;
 const COLUMNS = ShownMovement.keyof().options;
@@ -177,7 +127,51 @@ const viewOf = (line: ledger.StatementLine): ShownMovement => ({
   price: line.priceId === null ? null : String(line.priceId),
 });
 
-export const STATEMENT_OPERATIONS = {
+export const CREDITS_OPERATIONS = {
+  'admin.credit': operation({
+    body: CreditBody,
+    async handle({ call, by, body }, { db }) {
+      const kind = body.kind ?? (body.amount > 0n ? 'payment' : 'adjustment');
+      const wanted: Booking = { ...body, kind, amount: formatNanos(body.amount) };
+      const { isNew, booked } = await db.transaction().execute(async (tx) => {
+        const user = await tx.selectFrom('users').select('id').where('id', '=', wanted.user).executeTakeFirst();
+        if (!user) throw notFound('user', wanted.user, 'user');
+        return addCredit(tx, wanted, body.amount, by);
+      });
+      const fields = ['user', 'amount', 'kind', 'reason'] as const;
+      const differing = fields.find((name) => booked[name] !== wanted[name]);
+      if (differing)
+        throw failAt(
+          'conflict',
+          'reference',
+          `"${wanted.reference}" is already booked with another ${differing}; use a new reference.`,
+        );
+      sendJson(call, isNew ? 201 : 200, { object: 'credit', currency: 'USD', ...booked });
+    },
+  }),
+  'admin.balances': operation({
+    query: BalancesQuery,
+    async handle({ call, query: { user, below, used, ...query } }, { db, clock }) {
+      const page = sortedPage('balances', query);
+      const { rows, count } = await snapshot(db, (tx) =>
+        ledger.walletReports(tx, { user, below, used, ...page, now: clock.now() }),
+      );
+      sendPage(call, rows, {
+        limit: query.limit,
+        more: { currency: 'USD', count },
+        view: ({ report }) => report,
+        key: (row) => sortedKey(row, row.report.user, page.order),
+      });
+    },
+  }),
+  'admin.balance': operation({
+    async handle({ id: user }, { db, clock }) {
+      const { rows } = await snapshot(db, (tx) => ledger.walletReports(tx, { user, limit: 1, now: clock.now() }));
+      const [found] = rows;
+      if (!found) throw notFound('user', user);
+      return { object: 'balance', currency: 'USD', ...found.report };
+    },
+  }),
   'admin.statement': operation({
     query: StatementParams,
     handle: ({ call, query }, services) =>

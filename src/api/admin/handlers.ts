@@ -8,37 +8,31 @@ import type { AdminAuth } from './auth.ts';
 import { CALLBACKS_OPERATIONS } from './callbacks.ts';
 import { CATALOG_OPERATIONS } from './catalog.ts';
 import { CHARACTERS_OPERATIONS } from './characters.ts';
-import { CONFIG_OPERATIONS, INSTALLATION_OPERATIONS } from './config.ts';
-import { BALANCES_OPERATIONS, CREDITS_OPERATIONS, STATEMENT_OPERATIONS } from './credits.ts';
+import { CONFIG_OPERATIONS } from './config.ts';
+import { CREDITS_OPERATIONS } from './credits.ts';
 import type { AdminSchemas, AdminServices, OperationHandler } from './handler.ts';
 import { KEYS_OPERATIONS } from './keys.ts';
 import { OBJECTS_OPERATIONS } from './objects.ts';
 import { PEOPLE_OPERATIONS } from './people.ts';
 import { PRICE_IMPORT_OPERATIONS } from './price-import.ts';
-import { EXPLAIN_OPERATIONS, QUOTE_OPERATIONS } from './quote.ts';
+import { QUOTE_OPERATIONS } from './quote.ts';
 import { RECORDS_OPERATIONS } from './records.ts';
 import { REQUESTS_OPERATIONS } from './requests.ts';
 import { SEARCH_OPERATIONS } from './search.ts';
-import { REVIEWS_OPERATIONS, SUBMISSIONS_OPERATIONS } from './submissions.ts';
-import { ASSETS_OPERATIONS, AUTHORIZATIONS_OPERATIONS, TASKS_OPERATIONS } from './tasks.ts';
-import { STATS_OPERATIONS, USAGE_OPERATIONS } from './usage.ts';
+import { SUBMISSIONS_OPERATIONS } from './submissions.ts';
+import { TASKS_OPERATIONS } from './tasks.ts';
+import { USAGE_OPERATIONS } from './usage.ts';
 import { USERS_OPERATIONS } from './users.ts';
 import { WARNINGS_OPERATIONS } from './warnings.ts';
 
 const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
-  ...BALANCES_OPERATIONS,
   ...CREDITS_OPERATIONS,
-  ...STATEMENT_OPERATIONS,
   ...USAGE_OPERATIONS,
   ...RECORDS_OPERATIONS,
   ...SEARCH_OPERATIONS,
   ...REQUESTS_OPERATIONS,
-  ...STATS_OPERATIONS,
   ...SUBMISSIONS_OPERATIONS,
-  ...REVIEWS_OPERATIONS,
   ...TASKS_OPERATIONS,
-  ...ASSETS_OPERATIONS,
-  ...AUTHORIZATIONS_OPERATIONS,
   ...OBJECTS_OPERATIONS,
   ...CALLBACKS_OPERATIONS,
   ...CATALOG_OPERATIONS,
@@ -46,13 +40,11 @@ const HANDLERS: Readonly<Record<AdminOperation, OperationHandler>> = {
   ...ACCOUNT_CHANGES_OPERATIONS,
   ...PRICE_IMPORT_OPERATIONS,
   ...QUOTE_OPERATIONS,
-  ...EXPLAIN_OPERATIONS,
   ...CHARACTERS_OPERATIONS,
   ...USERS_OPERATIONS,
   ...PEOPLE_OPERATIONS,
   ...KEYS_OPERATIONS,
   ...WARNINGS_OPERATIONS,
-  ...INSTALLATION_OPERATIONS,
   ...CONFIG_OPERATIONS,
 };
 

@@ -160,13 +160,6 @@ async function multiplierOf(tx: Tx, kind: 'user' | 'account', id: string | undef
   return row.ppm;
 }
 
-export const QUOTE_OPERATIONS = {
-  'admin.quote': operation({
-    query: QuoteQuery,
-    handle: ({ query }, { db, clock }) => snapshot(db, (tx) => quote(tx, query, clock.now())),
-  }),
-};
-
 /** The plan of a call, without the call. Reads only; the body of the request is that of the call, and is neither kept nor shown. */
 const ExplainQuery = z.strictObject({
   key: line(64, 'id of the API key that makes the call'),
@@ -184,7 +177,11 @@ export async function keyToExplain(db: Db, id: string, now: number): Promise<Key
   throw failAt('invalid_request', 'key', 'it is revoked or has expired, so that its calls get 401 invalid_api_key.');
 }
 
-export const EXPLAIN_OPERATIONS = {
+export const QUOTE_OPERATIONS = {
+  'admin.quote': operation({
+    query: QuoteQuery,
+    handle: ({ query }, { db, clock }) => snapshot(db, (tx) => quote(tx, query, clock.now())),
+  }),
   'admin.explain': operation({
     query: ExplainQuery,
     body: CallBody,

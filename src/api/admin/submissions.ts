@@ -66,19 +66,6 @@ const REFUSALS = {
   taken: () => failAt('conflict', 'upstream_task', 'another task has it already.'),
 } as const;
 
-export const SUBMISSIONS_OPERATIONS = {
-  /** Submissions with candidates, oldest first. */
-  'admin.submissions': listOperation({ ...SUBMISSIONS, filters: { user: param.user } }),
-  'admin.assignTask': operation({
-    body: z.strictObject({ upstream_task: line(200, 'id of the task at the provider'), reason }),
-    handle: (input, services) => decideSubmission(services, input.body.upstream_task, input),
-  }),
-  'admin.dismissTask': operation({
-    body: z.strictObject({ reason }),
-    handle: (input, services) => decideSubmission(services, undefined, input),
-  }),
-};
-
 /** Video tasks in review: they succeeded, and their usage or price is not known. The operator decides with the bill of the provider. */
 type ReviewRow = Pick<Row<'video_tasks'>, 'id' | 'usage_tokens' | 'review_until'>;
 
@@ -106,7 +93,17 @@ const resolve = (
     return { object: 'review', currency: 'USD', task, ...outcome };
   });
 
-export const REVIEWS_OPERATIONS = {
+export const SUBMISSIONS_OPERATIONS = {
+  /** Submissions with candidates, oldest first. */
+  'admin.submissions': listOperation({ ...SUBMISSIONS, filters: { user: param.user } }),
+  'admin.assignTask': operation({
+    body: z.strictObject({ upstream_task: line(200, 'id of the task at the provider'), reason }),
+    handle: (input, services) => decideSubmission(services, input.body.upstream_task, input),
+  }),
+  'admin.dismissTask': operation({
+    body: z.strictObject({ reason }),
+    handle: (input, services) => decideSubmission(services, undefined, input),
+  }),
   'admin.reviews': listOperation({
     filters: { user: param.user, model: param.model },
     order: 'oldest',

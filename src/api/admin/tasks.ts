@@ -62,48 +62,6 @@ const shownParameters = ({ parameters, reported }: TaskRow): Record<string, unkn
     }),
   );
 
-export const TASKS_OPERATIONS = {
-  'admin.tasks': operation({
-    query: TasksQuery,
-    async handle({ call, query }, { db, clock }) {
-      const { end, user, model, group, account, status } = query;
-      const page = sortedPage('tasks', query, NEWEST);
-      const start = query.start ?? new Date(clock.now() - DEFAULT_PERIOD_MS);
-      const from = sql`${SELECT} where t.deleted_at is null and t.created_at >= ${start} ${end ? sql`and t.created_at < ${end}` : sql``}
-      and ${matching({ user, model, group, account, status }, 't.')}`;
-      const rows = await snapshot(db, (tx) => sortedRows<TaskRow>(tx, { ...page, from, id: 'id' }));
-      sendPage(call, rows, {
-        limit: query.limit,
-        more: { currency: 'USD' },
-        key: (row) => sortedKey(row, row.id, page.order),
-        view: taskForOperator,
-      });
-    },
-  }),
-  'admin.task': operation({
-    async handle({ id }, { db }) {
-      const found = await snapshot(db, async (tx) => {
-        const task = await firstRow(tx)<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`;
-        if (!task) throw notFound('video task', id);
-        const used = await allRows(tx)<Row<'video_task_assets'>>`
-          select * from video_task_assets where user_id = ${task.user_id} and task_id = ${id} order by asset_id`;
-        return { ...taskForOperator(task), assets: used.map(({ asset_id }) => asset_id) };
-      });
-      return { object: 'task', currency: 'USD', ...found };
-    },
-  }),
-};
-
-/** Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of a caller. */
-export const ASSETS_OPERATIONS = {
-  'admin.assets': listOperation({
-    filters: { ...params('user group account'), status: inState('assets', ASSET_STATUSES) },
-    order: 'newest',
-    from: sql<Row<'assets'>>`select * from assets where deleted_at is null`,
-    view: (row) => shownRow(OperatorAsset, row, { group_id: row.asset_group_id, route_group_name: row.group_id }),
-  }),
-};
-
 /** Real-person authorization sessions, of all users or of one. Never shows a link or the provider's token. */
 const status = inState('sessions', SESSION_STATUSES);
 
@@ -134,7 +92,43 @@ export const OWN_AUTHORIZATIONS: RowList<AuthorizationRow> = {
   view: (row) => shownRow(OwnAuthorization, row, groupOf(row)),
 };
 
-export const AUTHORIZATIONS_OPERATIONS = {
+export const TASKS_OPERATIONS = {
+  'admin.tasks': operation({
+    query: TasksQuery,
+    async handle({ call, query }, { db, clock }) {
+      const { end, user, model, group, account, status } = query;
+      const page = sortedPage('tasks', query, NEWEST);
+      const start = query.start ?? new Date(clock.now() - DEFAULT_PERIOD_MS);
+      const from = sql`${SELECT} where t.deleted_at is null and t.created_at >= ${start} ${end ? sql`and t.created_at < ${end}` : sql``}
+      and ${matching({ user, model, group, account, status }, 't.')}`;
+      const rows = await snapshot(db, (tx) => sortedRows<TaskRow>(tx, { ...page, from, id: 'id' }));
+      sendPage(call, rows, {
+        limit: query.limit,
+        more: { currency: 'USD' },
+        key: (row) => sortedKey(row, row.id, page.order),
+        view: taskForOperator,
+      });
+    },
+  }),
+  'admin.task': operation({
+    async handle({ id }, { db }) {
+      const found = await snapshot(db, async (tx) => {
+        const task = await firstRow(tx)<TaskRow>`${SELECT} where t.id = ${id} and t.deleted_at is null`;
+        if (!task) throw notFound('video task', id);
+        const used = await allRows(tx)<Row<'video_task_assets'>>`
+          select * from video_task_assets where user_id = ${task.user_id} and task_id = ${id} order by asset_id`;
+        return { ...taskForOperator(task), assets: used.map(({ asset_id }) => asset_id) };
+      });
+      return { object: 'task', currency: 'USD', ...found };
+    },
+  }),
+  /** Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of a caller. */
+  'admin.assets': listOperation({
+    filters: { ...params('user group account'), status: inState('assets', ASSET_STATUSES) },
+    order: 'newest',
+    from: sql<Row<'assets'>>`select * from assets where deleted_at is null`,
+    view: (row) => shownRow(OperatorAsset, row, { group_id: row.asset_group_id, route_group_name: row.group_id }),
+  }),
   'admin.authorizations': listOperation({
     ...LIST,
     filters: { user: param.user, account: param.account, status },

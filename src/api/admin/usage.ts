@@ -95,13 +95,6 @@ export async function sendUsage(
   });
 }
 
-export const USAGE_OPERATIONS = {
-  'admin.usage': operation({
-    query: UsageParams,
-    handle: ({ call, query }, services) => sendUsage(call, query, { ...services, audience: 'operator' }),
-  }),
-};
-
 /** Series for charts and the state of accounts, from the hourly roll-ups of the request log. */
 const RANGES = { '24h': 24, '7d': 168, '30d': 720 } as const;
 const RANGE_NAMES = Object.keys(RANGES) as (keyof typeof RANGES)[];
@@ -139,7 +132,11 @@ function periodIn({ range: name, start, end }: z.output<typeof AccountStatsParam
   return { start: since, end: until };
 }
 
-export const STATS_OPERATIONS = {
+export const USAGE_OPERATIONS = {
+  'admin.usage': operation({
+    query: UsageParams,
+    handle: ({ call, query }, services) => sendUsage(call, query, { ...services, audience: 'operator' }),
+  }),
   'admin.stats': operation({
     query: StatsParams,
     async handle({ query }, { db, clock }) {

@@ -6,40 +6,6 @@ import { type AssetTable, isAssetIdOf, readIdempotencyKey } from '../../video/in
 import { readVideoQuery, sendList, type VideoHandler, type VideoHandlerServices, type VideoHandlers } from './query.ts';
 import { PAGE_HEADERS, renderReturnPage } from './return-page.ts';
 
-export const ASSET_HANDLERS: VideoHandlers<'assets' | 'assetGroups'> = {
-  'assetGroups.create': createWith('asset_groups'),
-  async 'assetGroups.list'({ video: { assets } }, call, { key }) {
-    const { limit, after, status, route_group_id } = readVideoQuery(call.query, VIDEO_QUERIES['assetGroups.list']);
-    const filter = { statuses: status, groupId: route_group_id };
-    const rows = await assets.list(key, 'asset_groups', filter, { after, limit });
-    sendList(call, rows, { limit, view: (group) => assets.view('asset_groups', group), id: ({ id }) => id });
-  },
-  'assetGroups.get': readWith('asset_groups'),
-  'assetGroups.delete': deleteWith('asset_groups'),
-  'assets.create': createWith('assets'),
-  async 'assets.list'({ video: { assets } }, call, { key }) {
-    const query = readVideoQuery(call.query, VIDEO_QUERIES['assets.list']);
-    const { limit, after } = query;
-    const filter = {
-      statuses: query.status,
-      assetTypes: query.asset_type,
-      assetGroupId: query.group_id,
-      groupId: query.route_group_id,
-    };
-    const rows = await assets.list(key, 'assets', filter, { after, limit });
-    sendList(call, rows, { limit, view: (asset) => assets.view('assets', asset), id: ({ id }) => id });
-  },
-  'assets.get': readWith('assets'),
-  async 'assets.refresh'({ video: { assets } }, call, { key }) {
-    readVideoQuery(call.query, {});
-    const body = (await readBody(call, BODY_BYTES.small)).toString('latin1').trim();
-    if (body !== '' && !/^\{\s*\}$/.test(body)) throw fail('invalid_request', 'A refresh takes no body; send none.');
-    const asset = await assets.refresh(key, idIn(call, 'assets'));
-    sendJson(call, 200, assets.view('assets', asset));
-  },
-  'assets.delete': deleteWith('assets'),
-};
-
 function createWith(table: AssetTable): VideoHandler {
   return async ({ video: { assets } }, call, { key }) => {
     const keyHash = readIdempotencyKey(call);
@@ -76,27 +42,6 @@ function idIn(call: Call, table: AssetTable): string {
 const noteId = (call: Call, table: AssetTable, id: string): void =>
   call.addLogFields(table === 'assets' ? { asset: id } : { asset_group: id });
 
-/** Public characters (V 4.11): list and detail for callers, and pictures, which need no key. */
-export const CHARACTER_HANDLERS: VideoHandlers<'characters'> = {
-  async 'characters.list'({ video }, call, { key }) {
-    const { limit, after, tags, ...filter } = readVideoQuery(call.query, VIDEO_QUERIES['characters.list']);
-    const wanted = tags?.flatMap((text) => text.split(',')).filter((tag) => tag !== '');
-    const rows = await video.characters.list(key, { ...filter, tags: wanted }, { after, limit });
-    sendList(call, rows, {
-      limit,
-      view: (character) => video.characters.view(character),
-      id: ({ public_id }) => public_id,
-    });
-  },
-
-  async 'characters.get'({ video }, call, { key }) {
-    const { model } = readVideoQuery(call.query, VIDEO_QUERIES['characters.get']);
-    const character = await video.characters.find(key, call.params.character_id ?? '', model);
-    if (!character) throw fail('public_character_not_found');
-    sendJson(call, 200, video.characters.view(character));
-  },
-};
-
 /** A picture never changes under its address for long; browsers may keep it for an hour. */
 export async function sendPreview({ video }: VideoHandlerServices, call: Call): Promise<void> {
   const preview = await video.characters.preview(call.params.character_id ?? '');
@@ -116,7 +61,56 @@ export async function sendPreview({ video }: VideoHandlerServices, call: Call): 
 /** Seconds until the next poll of an open session. */
 const POLL_SECONDS = '5';
 
-export const SESSION_HANDLERS: VideoHandlers<'sessions'> = {
+export const ASSET_HANDLERS: VideoHandlers<'assets' | 'assetGroups' | 'characters' | 'sessions'> = {
+  'assetGroups.create': createWith('asset_groups'),
+  async 'assetGroups.list'({ video: { assets } }, call, { key }) {
+    const { limit, after, status, route_group_id } = readVideoQuery(call.query, VIDEO_QUERIES['assetGroups.list']);
+    const filter = { statuses: status, groupId: route_group_id };
+    const rows = await assets.list(key, 'asset_groups', filter, { after, limit });
+    sendList(call, rows, { limit, view: (group) => assets.view('asset_groups', group), id: ({ id }) => id });
+  },
+  'assetGroups.get': readWith('asset_groups'),
+  'assetGroups.delete': deleteWith('asset_groups'),
+  'assets.create': createWith('assets'),
+  async 'assets.list'({ video: { assets } }, call, { key }) {
+    const query = readVideoQuery(call.query, VIDEO_QUERIES['assets.list']);
+    const { limit, after } = query;
+    const filter = {
+      statuses: query.status,
+      assetTypes: query.asset_type,
+      assetGroupId: query.group_id,
+      groupId: query.route_group_id,
+    };
+    const rows = await assets.list(key, 'assets', filter, { after, limit });
+    sendList(call, rows, { limit, view: (asset) => assets.view('assets', asset), id: ({ id }) => id });
+  },
+  'assets.get': readWith('assets'),
+  async 'assets.refresh'({ video: { assets } }, call, { key }) {
+    readVideoQuery(call.query, {});
+    const body = (await readBody(call, BODY_BYTES.small)).toString('latin1').trim();
+    if (body !== '' && !/^\{\s*\}$/.test(body)) throw fail('invalid_request', 'A refresh takes no body; send none.');
+    const asset = await assets.refresh(key, idIn(call, 'assets'));
+    sendJson(call, 200, assets.view('assets', asset));
+  },
+  'assets.delete': deleteWith('assets'),
+  /** Public characters (V 4.11): list and detail for callers, and pictures, which need no key. */
+  async 'characters.list'({ video }, call, { key }) {
+    const { limit, after, tags, ...filter } = readVideoQuery(call.query, VIDEO_QUERIES['characters.list']);
+    const wanted = tags?.flatMap((text) => text.split(',')).filter((tag) => tag !== '');
+    const rows = await video.characters.list(key, { ...filter, tags: wanted }, { after, limit });
+    sendList(call, rows, {
+      limit,
+      view: (character) => video.characters.view(character),
+      id: ({ public_id }) => public_id,
+    });
+  },
+
+  async 'characters.get'({ video }, call, { key }) {
+    const { model } = readVideoQuery(call.query, VIDEO_QUERIES['characters.get']);
+    const character = await video.characters.find(key, call.params.character_id ?? '', model);
+    if (!character) throw fail('public_character_not_found');
+    sendJson(call, 200, video.characters.view(character));
+  },
   async 'sessions.create'({ video }, call, { key }) {
     const keyHash = readIdempotencyKey(call);
     expectJson(call);

@@ -12,7 +12,7 @@ import {
   type TaskRow,
   type Video,
 } from '../../video/index.ts';
-import { ASSET_HANDLERS, CHARACTER_HANDLERS, SESSION_HANDLERS } from './assets.ts';
+import { ASSET_HANDLERS } from './assets.ts';
 import { CALLBACK_HANDLERS } from './callbacks.ts';
 import { type QueryValues, readVideoQuery, sendList, type VideoHandler } from './query.ts';
 import { LINK_HANDLERS, linkKeyOf } from './result-links.ts';
@@ -47,8 +47,6 @@ const HANDLERS: Readonly<Record<rules.OfferedVideoOperation, OwnHandler>> = {
   ...LINK_HANDLERS,
   ...CALLBACK_HANDLERS,
   ...ASSET_HANDLERS,
-  ...SESSION_HANDLERS,
-  ...CHARACTER_HANDLERS,
 };
 
 export async function handleVideo(

@@ -7,7 +7,7 @@ import { type AdminSchemas, param, warningOperations, withReportErrors } from '.
 import { sendFile, sendReference } from './files.ts';
 import { OWN_KEYS } from './keys.ts';
 import { LINK_SCHEMAS, readLinkHandler, useLinkHandler } from './links.ts';
-import { ME_OPERATIONS, OWN_USAGE } from './me.ts';
+import { ME_OPERATIONS } from './me.ts';
 import { MODELS_OPERATIONS } from './models.ts';
 import { OWN_OBJECTS } from './objects.ts';
 import { finishOidc, startOidc } from './oidc.ts';
@@ -45,7 +45,6 @@ const HANDLERS: { readonly [O in rules.ConsoleOperation]: HandlerOf[AccessOf<O>]
   ...ME_OPERATIONS,
   ...MODELS_OPERATIONS,
   ...OWN_KEYS,
-  ...OWN_USAGE,
   ...OWN_REQUESTS,
   ...VIDEOS_OPERATIONS,
   ...OWN_OBJECTS,

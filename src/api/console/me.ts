@@ -10,6 +10,20 @@ import * as admin from '../admin/index.ts';
 import { countOwnKeys, openGroups, readAllowance } from './key-allowance.ts';
 import { ONLY_USER, ownOperation } from './services.ts';
 
+/** Usage and charges of the signed-in person's user, without accounts, costs and margins. */
+const DIMENSIONS = ['day', 'model', 'key', 'group', 'operation'] as const;
+
+const UsageQuery = z
+  .strictObject({
+    user: admin.param.user,
+    by: admin.listOf(DIMENSIONS).default(['day']),
+    ...admin.params('start_date end_date key model group operation'),
+    ...admin.usagePage('user'),
+  })
+  .refine(admin.isRowKey, { path: ['cursor'], error: admin.CURSOR_EXPECTED });
+
+const ChargesQuery = z.strictObject({ user: admin.param.user, ...admin.StatementParams.shape });
+
 export const ME_OPERATIONS = {
   'console.me': ownOperation({
     query: ONLY_USER,
@@ -34,23 +48,6 @@ export const ME_OPERATIONS = {
     query: ONLY_USER,
     handle: ({ call, by, userId }, services) => admin.sendExport(call, { userId, by, audience: 'user' }, services),
   }),
-};
-
-/** Usage and charges of the signed-in person's user, without accounts, costs and margins. */
-const DIMENSIONS = ['day', 'model', 'key', 'group', 'operation'] as const;
-
-const UsageQuery = z
-  .strictObject({
-    user: admin.param.user,
-    by: admin.listOf(DIMENSIONS).default(['day']),
-    ...admin.params('start_date end_date key model group operation'),
-    ...admin.usagePage('user'),
-  })
-  .refine(admin.isRowKey, { path: ['cursor'], error: admin.CURSOR_EXPECTED });
-
-const ChargesQuery = z.strictObject({ user: admin.param.user, ...admin.StatementParams.shape });
-
-export const OWN_USAGE = {
   'console.usage': ownOperation({
     query: UsageQuery,
     async handle({ call, query, userId }, services) {
