@@ -1,7 +1,6 @@
 export { VIDEO_CHECKS } from './alarms.ts';
 export { isIdOf as isAssetIdOf, type Table as AssetTable } from './assets/rows.ts';
 export { type CallbackEventRow, deliverEventNow, redeliverEvent } from './callbacks/own.ts';
-export type { TestDelivery } from './callbacks/send.ts';
 export { readIdempotencyKey } from './idempotency/records.ts';
 export type { TaskEntry } from './request/task-request.ts';
 export type { MirrorSettings } from './results/results.ts';

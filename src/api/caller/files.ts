@@ -9,6 +9,8 @@ export interface FileApiServices {
   readonly publicUrl: () => string;
 }
 
+export type WithGateway = Pick<FileApiServices, 'gateway'>;
+
 const isGenerate = ({ errorFormat }: Call): boolean => errorFormat === 'generate';
 const isMessages = ({ errorFormat }: Call): boolean => errorFormat === 'messages';
 

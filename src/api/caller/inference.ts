@@ -61,12 +61,7 @@ const OWN_HANDLERS: Readonly<Record<rules.OwnOperation, OwnHandler>> = {
   'responses.inputItems': listStoredInput,
 };
 
-export async function handleInference(
-  services: InferenceServices,
-  call: Call,
-  given: Caller,
-  operation: Operation,
-): Promise<void> {
+export async function handleInference(services: InferenceServices, call: Call, given: Caller, operation: Operation) {
   if (given.key.groups.length > 1) return handleInSeveral(services, call, given, operation);
   const caller = namesHeld(call) ? await holderOf(services, call, given) : given;
   return handleInGroup(services, call, { caller, isAdmitted: false }, operation);

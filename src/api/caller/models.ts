@@ -2,12 +2,9 @@
 import { hash } from 'node:crypto';
 import { capabilitiesFor } from '../../catalog/index.ts';
 import { fail, failAt } from '../../core/index.ts';
-import { type Caller, type Gateway, groupsText, type ListedModel } from '../../gateway/index.ts';
+import { type Caller, groupsText, type ListedModel } from '../../gateway/index.ts';
 import { type Call, idHeaders, sendJson, sendJsonText } from '../../platform/web/index.ts';
-
-interface ModelServices {
-  readonly gateway: Gateway;
-}
+import type { WithGateway } from './files.ts';
 
 /** Providers do not publish when a model was created; clients accept the epoch. */
 const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
@@ -15,7 +12,7 @@ const MAX_PAGE = 1_000;
 const NATIVE_METHODS = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
 /** List and items carry the fields of two SDK families. A client of the generate-content family gets the native form. */
-export async function listModels(services: ModelServices, call: Call, caller: Caller): Promise<void> {
+export async function listModels(services: WithGateway, call: Call, caller: Caller): Promise<void> {
   if (call.errorFormat === 'generate') return listNativeModels(services, call, caller);
   const { gateway } = services;
   const all = (await gateway.listModels(caller.key)).map(toItem);
@@ -32,12 +29,12 @@ export async function listModels(services: ModelServices, call: Call, caller: Ca
   });
 }
 
-export function getModel(services: ModelServices, call: Call, caller: Caller): void {
+export function getModel(services: WithGateway, call: Call, caller: Caller): void {
   if (call.errorFormat === 'generate') return getNativeModel(services, call, caller);
   sendJson(call, 200, toItem(find(services, call, caller)));
 }
 
-export async function listNativeModels({ gateway }: ModelServices, call: Call, caller: Caller): Promise<void> {
+export async function listNativeModels({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   const all = await gateway.listModels(caller.key);
   const query = new URLSearchParams(call.query);
   const size = countOf(query.get('pageSize'), 'pageSize') ?? 50;
@@ -49,7 +46,7 @@ export async function listNativeModels({ gateway }: ModelServices, call: Call, c
   });
 }
 
-export function getNativeModel(services: ModelServices, call: Call, caller: Caller): void {
+export function getNativeModel(services: WithGateway, call: Call, caller: Caller): void {
   sendJson(call, 200, toNative(find(services, call, caller)));
 }
 
@@ -62,7 +59,7 @@ function sendTagged(call: Call, body: object): void {
   call.response.end();
 }
 
-function find({ gateway }: ModelServices, call: Call, caller: Caller): ListedModel {
+function find({ gateway }: WithGateway, call: Call, caller: Caller): ListedModel {
   const id = call.params.model ?? '';
   const found = gateway.findModel(caller.key, id);
   if (found) return found;

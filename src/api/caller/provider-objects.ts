@@ -2,14 +2,10 @@
 import { type Caller, callersOf, type Gateway } from '../../gateway/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { CONTAINERS } from '../../rules/index.ts';
-import { pageSize, sendOwnPage } from './files.ts';
-
-interface ListServices {
-  readonly gateway: Gateway;
-}
+import { pageSize, sendOwnPage, type WithGateway } from './files.ts';
 
 /** As the provider described each the last time, of the accounts that the key reaches. */
-export async function listCaches({ gateway }: ListServices, call: Call, { key }: Caller): Promise<void> {
+export async function listCaches({ gateway }: WithGateway, call: Call, { key }: Caller): Promise<void> {
   const query = new URLSearchParams(call.query);
   const limit = pageSize(query, 'pageSize');
   const after = query.get('pageToken') || undefined;
@@ -22,7 +18,7 @@ export async function listCaches({ gateway }: ListServices, call: Call, { key }:
 }
 
 /** As far as replies tell: the provider alone knows the name of one. */
-export async function listContainers({ gateway }: ListServices, call: Call, { key }: Caller): Promise<void> {
+export async function listContainers({ gateway }: WithGateway, call: Call, { key }: Caller): Promise<void> {
   const accounts = reachedBy(gateway, key);
   const { idleMinutes: minutes } = CONTAINERS;
   await sendOwnPage(

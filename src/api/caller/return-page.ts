@@ -27,9 +27,10 @@ export const PAGE_HEADERS = {
 
 /** Without a session the link is unknown. */
 export function renderReturnPage(session: ReturnedSession, acceptLanguage: string): string {
-  const [language, texts] = chooseTexts(acceptLanguage);
+  const texts = chooseTexts(acceptLanguage);
+  const [language, goOn] = texts.page;
   const state = stateOf(session);
-  const [title, text] = texts.states[state];
+  const [title, text] = texts[state];
   const redirectUrl = session?.redirectUrl;
   return `<!doctype html>
 <html lang="${language}">
@@ -44,7 +45,7 @@ ${refreshTag(state, redirectUrl)}<title>${escapeHtml(title)}</title>
 <main>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(text)}</p>
-${redirectUrl === undefined ? '' : `<p><a href="${escapeHtml(redirectUrl)}" rel="noreferrer">${escapeHtml(texts.goOn)}</a></p>\n`}</main>
+${redirectUrl === undefined ? '' : `<p><a href="${escapeHtml(redirectUrl)}" rel="noreferrer">${escapeHtml(goOn)}</a></p>\n`}</main>
 </body>
 </html>
 `;
@@ -66,7 +67,7 @@ function refreshTag(state: ReturnPageState, redirectUrl: string | undefined): st
 const TRADITIONAL = /^zh-(?:hant|tw|hk|mo)\b/;
 
 /** The first language of the browser that the page has, by its preference; English otherwise. */
-function chooseTexts(acceptLanguage: string): readonly [string, ReturnTexts] {
+function chooseTexts(acceptLanguage: string): ReturnTexts {
   const wanted = acceptLanguage
     .slice(0, 500)
     .split(',')
@@ -79,11 +80,8 @@ function chooseTexts(acceptLanguage: string): readonly [string, ReturnTexts] {
     .filter(({ quality }) => quality > 0)
     .sort((one, other) => other.quality - one.quality);
   for (const { language } of wanted)
-    if (Object.hasOwn(RETURN_TEXTS, language)) {
-      const texts = RETURN_TEXTS[language as keyof typeof RETURN_TEXTS];
-      return [texts.tag, texts];
-    }
-  return [RETURN_TEXTS.en.tag, RETURN_TEXTS.en];
+    if (Object.hasOwn(RETURN_TEXTS, language)) return RETURN_TEXTS[language as keyof typeof RETURN_TEXTS];
+  return RETURN_TEXTS.en;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

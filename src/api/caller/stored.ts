@@ -1,16 +1,13 @@
 /** Stored responses of converted groups, from our own store (G 4.4): read, stream, cancel, delete, list the input items. */
 import { fail, failAt } from '../../core/index.ts';
-import { type Caller, type Gateway, responseNotFound } from '../../gateway/index.ts';
+import { type Caller, responseNotFound } from '../../gateway/index.ts';
 import { type Call, idHeaders, STREAM_HEADERS, sendJson, sendJsonText } from '../../platform/web/index.ts';
-
-interface StoredServices {
-  readonly gateway: Gateway;
-}
+import type { WithGateway } from './files.ts';
 
 const DEFAULT_PAGE = 20;
 const MAX_PAGE = 100;
 
-export async function getStored({ gateway }: StoredServices, call: Call, caller: Caller): Promise<void> {
+export async function getStored({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   const query = new URLSearchParams(call.query);
   if (query.get('stream') !== 'true')
     return sendJsonText(call, 200, (await gateway.readStored(call, caller, { kind: 'object' })).text);
@@ -23,11 +20,11 @@ export async function getStored({ gateway }: StoredServices, call: Call, caller:
   call.response.end(text);
 }
 
-export async function cancelStored({ gateway }: StoredServices, call: Call, caller: Caller): Promise<void> {
+export async function cancelStored({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   sendJson(call, 200, await gateway.cancelBackground(call.params.response_id ?? '', caller.key.userId));
 }
 
-export async function deleteStored({ gateway }: StoredServices, call: Call, caller: Caller): Promise<void> {
+export async function deleteStored({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   const id = call.params.response_id ?? '';
   if ((await gateway.readStored(call, caller, { kind: 'object' })).isRunning)
     throw fail('invalid_request', 'The response is still running; cancel it, then delete it.', {
@@ -37,7 +34,7 @@ export async function deleteStored({ gateway }: StoredServices, call: Call, call
   sendJson(call, 200, { id, object: 'response', deleted: true });
 }
 
-export async function listStoredInput({ gateway }: StoredServices, call: Call, caller: Caller): Promise<void> {
+export async function listStoredInput({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   const query = new URLSearchParams(call.query);
   const isAscending = query.get('order') === 'asc';
   const limit = pageSize(query.get('limit'));

@@ -8,20 +8,10 @@ import { readTotals, type StatsQuery, statsOfNothing } from './request-stats.ts'
 const MAX_ACCOUNTS = 200;
 const MAX_MODELS = 50;
 
-interface ModelRow {
-  readonly account_id: string;
-  readonly model: string;
-  readonly requests: bigint;
-  readonly errors: bigint;
-  readonly served: Date | null;
-}
+type ModelRow = Record<'account_id' | 'model', string> &
+  Record<'requests' | 'errors', bigint> & { served: Date | null };
 
-interface FaultRow {
-  readonly account_id: string;
-  readonly model: string;
-  readonly kind: string;
-  readonly attempts: bigint;
-}
+type FaultRow = Record<'account_id' | 'model' | 'kind', string> & { attempts: bigint };
 
 type LastRow = Pick<Row<'accounts'>, 'id' | 'group_id'> & {
   readonly [K in 'at' | 'request_id' | 'kind' | 'status' | 'words']: Row<'request_faults'>[K] | null;

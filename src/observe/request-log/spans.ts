@@ -89,13 +89,7 @@ const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-
 const ROUTE_PATHS = new Map<string, string>(ROUTES.toReversed().map(({ operation, path }) => [operation, path]));
 const routeOf = ({ operation }: RequestEntry): string => ROUTE_PATHS.get(operation) ?? operation;
 
-interface Provider {
-  readonly name: string;
-  readonly address: string;
-  readonly port: number;
-}
-
-function providerOf(catalog: Catalog, groupId: string, accountId: string): Provider | undefined {
+function providerOf(catalog: Catalog, groupId: string, accountId: string) {
   const account = catalog.account(accountId, groupId);
   const style = catalog.group(groupId)?.style;
   if (!account || !style || style === 'video') return undefined;
@@ -134,7 +128,9 @@ function callAttributes(call: Call, entry: RequestEntry): Attributes {
   });
 }
 
-function attemptAttributes(attempt: AttemptTrace, entry: RequestEntry, provider: Provider | undefined): Attributes {
+type Provider = ReturnType<typeof providerOf>;
+
+function attemptAttributes(attempt: AttemptTrace, entry: RequestEntry, provider: Provider): Attributes {
   const { target } = entry.trace;
   const isStream = entry.stream === true && attempt.firstByteMs !== undefined;
   const reply = isFault(attempt.outcome) || !target ? undefined : attempt.sample?.read(target);

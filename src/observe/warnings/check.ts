@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Clock, formatNanos, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, firstRow, type OpenWork, type Tx } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, allRows, type Db, firstRow, type OpenWork, type Tx } from '../../platform/db/index.ts';
 import { WARNING_LIMITS, warningKind } from '../../rules/index.ts';
 import type { NoticeContent } from '../../schemas/index.ts';
 import { crossings, type KindsInUse } from './crossings.ts';
@@ -42,13 +42,7 @@ async function kindsInUse(tx: Tx): Promise<KindsInUse> {
   return new Map(rows.map(({ kind, isOfAll }) => [kind, { isOfAll }]));
 }
 
-interface Crossing {
-  readonly user_id: string;
-  readonly rule_id: string;
-  readonly subject: string;
-  readonly name: string | null;
-  readonly value: string;
-}
+type Crossing = Record<'user_id' | 'rule_id' | 'subject' | 'value', string> & { name: string | null };
 
 async function updateStates(tx: Tx, kinds: KindsInUse, now: Date): Promise<readonly Crossing[]> {
   const same = sql`s.user_id = f.user_id and s.rule_id = f.rule_id and s.subject = f.subject and s.period = f.period`;

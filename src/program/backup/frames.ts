@@ -23,7 +23,6 @@ export const Header = z.strictObject({
 export type Header = z.infer<typeof Header>;
 
 export const TableStart = z.strictObject({ table: z.string(), columns: z.array(z.string()).min(1) });
-export type TableStart = z.infer<typeof TableStart>;
 
 export const Sequences = z.array(
   z.strictObject({ table: z.string(), column: z.string(), next: z.string().regex(/^\d{1,19}$/) }),

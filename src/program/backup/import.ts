@@ -30,10 +30,7 @@ export interface ImportSource {
   readonly masterKeys: readonly (readonly [string, string])[];
 }
 
-export async function importFrames(
-  database: postgres.Database,
-  { chunks, masterKeys }: ImportSource,
-): Promise<Imported> {
+export async function importFrames(database: postgres.Database, { chunks, masterKeys }: ImportSource) {
   const reader = new FrameReader(chunks);
   try {
     const header = await reader.json('header', Header);

@@ -4,13 +4,7 @@ import { errorFields, type Log } from '../../core/index.ts';
 /** Time for an orderly stop after an uncaught exception. */
 const PANIC_MS = 10_000;
 
-export interface PanicHandler {
-  readonly log: Log;
-  readonly stop: () => void;
-  readonly endAtOnce: () => void;
-}
-
-export function stopAfterPanic({ log, stop, endAtOnce }: PanicHandler): void {
+export function stopAfterPanic(log: Log, stop: () => void, endAtOnce: () => void): void {
   const panic = (error: unknown): void => {
     log.error('process.panic', errorFields(error));
     process.exitCode = 1;

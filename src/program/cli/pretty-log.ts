@@ -1,12 +1,5 @@
 /** Log lines for a terminal: time, event and fields in colour. Without a terminal the log is JSON. */
 
-interface Line {
-  readonly level: number;
-  readonly time: string;
-  readonly msg: string;
-  readonly [field: string]: unknown;
-}
-
 const COLORS: Readonly<Record<number, string>> = { 40: '\x1b[33m', 50: '\x1b[31m' };
 
 export const prettyStream = (): { write(text: string): void } => ({
@@ -16,7 +9,12 @@ export const prettyStream = (): { write(text: string): void } => ({
 });
 
 function prettyLine(text: string): string {
-  const { level, time, msg, ...fields } = JSON.parse(text) as Line;
+  const { level, time, msg, ...fields } = JSON.parse(text) as {
+    level: number;
+    time: string;
+    msg: string;
+    [field: string]: unknown;
+  };
   const shown = Object.entries(fields)
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => `${name}=${Array.isArray(value) ? value.join(',') : String(value)}`);

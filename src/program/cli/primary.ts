@@ -73,13 +73,14 @@ async function superviseUntilStop(
     await supervisor.start();
     await firstStart.prepareStart(context, task, first);
     await supervisor.open();
-    stopAfterPanic({ log, stop: () => stops.request('Uncaught exception.'), endAtOnce: end });
+    stopAfterPanic(log, () => stops.request('Uncaught exception.'), end);
+    /** A stop waits for the workers with these settings. */
     const allowDrain = (settings: Config): void => {
       supervisor.allowDrain(settings);
       stops.allowDrain(settings, SUPERVISOR_STOP_MS + STOP_MS / 2);
     };
     allowDrain(config);
-    control = await openControl(config, { supervisor, allowDrain, log });
+    control = await openControl(context, supervisor, allowDrain);
     await firstStart.announceReady(context, publicUrlOf(config, ports.port), first);
     firstStart.announceStop(await stops.first, config);
     ports.close();
@@ -91,15 +92,8 @@ async function superviseUntilStop(
   }
 }
 
-interface ControlledServer {
-  readonly supervisor: Supervisor;
-  /** A stop waits for the workers with these settings. */
-  readonly allowDrain: (settings: Config) => void;
-  readonly log: Log;
-}
-
 /** Without the socket the server runs, but cannot be reloaded. */
-async function openControl(config: Config, { supervisor, allowDrain, log }: ControlledServer) {
+async function openControl({ config, log }: AppContext, supervisor: Supervisor, allowDrain: (to: Config) => void) {
   const reload = async (settings: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> => {
     allowDrain(checkedSettings(settings));
     const say = (line: string): void => {

@@ -71,11 +71,8 @@ async function runServer(context: AppContext, task: ServerTask): Promise<void> {
       prepare: () => firstStart.prepareStart(context, task, first),
     });
     task.readiness.notReady = running.notReady;
-    stopAfterPanic({
-      log: context.log,
-      stop: () => stops.request('Uncaught exception.'),
-      endAtOnce: () => void endAtOnce(context),
-    });
+    const stopSoon = (): void => stops.request('Uncaught exception.');
+    stopAfterPanic(context.log, stopSoon, () => void endAtOnce(context));
     stops.allowDrain(context.config);
     await firstStart.announceReady(context, running.url, first);
     firstStart.announceStop(await stops.first, context.config);

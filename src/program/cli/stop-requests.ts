@@ -16,6 +16,9 @@ export const STOP_MS = 10_000;
 export class StopRequests {
   readonly #first = Promise.withResolvers<string>();
   readonly #again = Promise.withResolvers<void>();
+  /** Resolves with the reason. */
+  readonly first = this.#first.promise;
+  readonly again = this.#again.promise;
   readonly #listeners = Object.entries(SIGNALS).map(([signal, reason]) => ({
     signal,
     listener: () => this.#onSignal(reason),
@@ -26,15 +29,6 @@ export class StopRequests {
   constructor() {
     void this.first.then(() => this.#watch());
     for (const { signal, listener } of this.#listeners) process.on(signal, listener);
-  }
-
-  /** Resolves with the reason. */
-  get first(): Promise<string> {
-    return this.#first.promise;
-  }
-
-  get again(): Promise<void> {
-    return this.#again.promise;
   }
 
   get isRequested(): boolean {

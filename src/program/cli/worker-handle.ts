@@ -38,17 +38,16 @@ export class WorkerHandle {
   readonly worker: number;
   readonly forkedAt = systemClock.elapsed();
   readonly ended: Promise<WorkerEnd>;
+  readonly #options: ForkOptions;
   readonly #process: ChildProcess;
-  readonly #workers: number;
-  readonly #ports: SharedPorts;
   readonly #link: Link;
   isReady = false;
   hasEnded = false;
 
-  constructor({ worker, workers, env, ports, services }: ForkOptions) {
+  constructor(options: ForkOptions) {
+    const { worker, env, ports, services } = options;
     this.worker = worker;
-    this.#workers = workers;
-    this.#ports = ports;
+    this.#options = options;
     const child = forkWorker({ ...env, [PRIMARY_ENV]: String(process.pid) }, ports);
     this.#process = child;
     this.#link = new Link({
@@ -75,8 +74,8 @@ export class WorkerHandle {
 
   /** The worker opens everything that requests need. */
   async start(): Promise<void> {
-    const { port, inWorkers } = this.#ports;
-    const place = { worker: this.worker, workers: this.#workers, port, sockets: inWorkers };
+    const { worker, workers, ports } = this.#options;
+    const place = { worker, workers, port: ports.port, sockets: ports.inWorkers };
     const question: StartQuestion = { ...place, protocol: LINK_PROTOCOL };
     await this.#link.ask(WORKER_SERVICES.start, question, START_MS);
   }

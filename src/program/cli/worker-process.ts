@@ -90,7 +90,8 @@ class WorkerProcess {
     void loadServer();
     const context = await openContext(config, { log, share: place });
     this.#context = context;
-    stopAfterPanic({ log, stop: () => void this.#end({ isHandover: false }), endAtOnce: () => process.exit(1) });
+    const stop = (): void => void this.#end({ isHandover: false });
+    stopAfterPanic(log, stop, () => process.exit(1));
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const { serve } = await loadServer();
     this.#running = serve(context, {

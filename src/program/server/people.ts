@@ -6,7 +6,7 @@ import { ConsoleFiles, createConsoleHandlers } from '../../api/console/index.ts'
 import type { Gateway } from '../../gateway/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import { poolSizes, shareOf, type WorkerShare } from '../../platform/cluster/index.ts';
-import { type Config, settingsReport } from '../../platform/config.ts';
+import { settingsReport } from '../../platform/config.ts';
 import { type Db, openDatabase } from '../../platform/db/index.ts';
 import type { Handler } from '../../platform/web/index.ts';
 import type { UpstreamClient } from '../../providers/upstream/index.ts';
@@ -31,10 +31,7 @@ export interface PeopleParts extends Pick<Services, 'health' | 'limiter' | 'upst
   readonly publicUrl: () => string;
 }
 
-export function createPeopleHandlers(
-  scope: Scope,
-  parts: PeopleParts,
-): Record<AdminOperation | ConsoleOperation, Handler> {
+export function createPeopleHandlers(scope: Scope, parts: PeopleParts) {
   const { closers, database } = scope;
   const { url } = database;
   const sizes = poolSizes(parts.share);
@@ -97,11 +94,7 @@ function consoleHandlers(
 }
 
 /** Undefined without an OpenID provider. */
-export function createOidc(
-  { config, sealer, clock }: AppContext,
-  upstream: UpstreamClient,
-  publicUrl: () => string,
-): { readonly client: people.OidcClient; readonly operators: Config['OIDC_OPERATORS'] } | undefined {
+export function createOidc({ config, sealer, clock }: AppContext, upstream: UpstreamClient, publicUrl: () => string) {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = config;
   if (issuer === undefined || clientId === undefined) return undefined;
   const settings = { issuer, clientId, clientSecret, scope: config.OIDC_SCOPE };

@@ -56,12 +56,7 @@ async function send(services: VideoServices, account: Account, creation: Creatio
 const WAIT = { attempts: 50, everyMs: 100 } as const;
 
 /** The hidden group of the user; created with the user's first asset. Throws when the provider has not confirmed it. */
-export async function hiddenGroup(
-  services: VideoServices,
-  userId: string,
-  group: VideoGroup,
-  account: Account,
-): Promise<AssetGroupRow> {
+export async function hiddenGroup(services: VideoServices, userId: string, group: VideoGroup, account: Account) {
   const owner = ownedBy(userId, group, account);
   for (let attempt = 0; attempt < WAIT.attempts; attempt += 1) {
     const found = await findHidden(services.db, owner);

@@ -48,11 +48,7 @@ const holdsAssets = async (tx: Db, { user_id, id }: RowName): Promise<boolean> =
     limit 1`) !== undefined;
 
 /** One attempt for a row in status `deleting`; a worker repeats it until the provider has confirmed. */
-export async function deleteUpstream<T extends Table>(
-  services: LookUpServices,
-  table: T,
-  row: RowOf[T],
-): Promise<RowOf[T]> {
+export async function deleteUpstream<T extends Table>(services: LookUpServices, table: T, row: RowOf[T]) {
   const account = accountOf(services, row);
   if (!account) return row;
   let upstreamId = row.upstream_id;

@@ -41,11 +41,7 @@ const isSettling = ({ clock }: LookUpServices, { status, created_at }: AssetRow)
   status === 'processing' && clock.now() - created_at.getTime() < ASSET_SETTLING_MS;
 
 /** After a rejected task: the first of its assets that turns out to be gone at the provider, which is `invalid` from then on. */
-export async function findGoneAsset(
-  services: VideoServices,
-  userId: string,
-  ids: readonly string[],
-): Promise<string | undefined> {
+export async function findGoneAsset(services: VideoServices, userId: string, ids: readonly string[]) {
   const isGone = await Promise.all(
     ids.map(async (id) => {
       const asset = await findRow(services.db, 'assets', userId, id);

@@ -29,12 +29,7 @@ const isReadable = (table: Table) =>
   sql`(deleted_at is null or deleted_at > now() - ${rules.ASSET_DELETED_DAYS} * interval '1 day') ${table === 'assets' ? sql`` : sql`and not is_hidden`}`;
 
 /** Undefined alike for missing and foreign rows: one query, so that a response cannot differ. */
-export async function findRow<T extends Table>(
-  db: Db,
-  table: T,
-  userId: string,
-  id: string,
-): Promise<RowOf[T] | undefined> {
+export async function findRow<T extends Table>(db: Db, table: T, userId: string, id: string) {
   if (!isIdOf(table, id)) return undefined;
   return firstRow(db)<RowOf[T]>`
     select * from ${sql.table(table)} where user_id = ${userId} and id = ${id} and ${isReadable(table)}`;

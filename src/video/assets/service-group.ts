@@ -28,12 +28,7 @@ const OFFERS = {
 } as const;
 
 /** The group of the model, or the first of the key's groups that offers it. */
-export function groupWith(
-  catalog: Catalog,
-  key: Key,
-  model: string | undefined,
-  offers: keyof typeof OFFERS,
-): VideoGroup {
+export function groupWith(catalog: Catalog, key: Key, model: string | undefined, offers: keyof typeof OFFERS) {
   const reachable = reachableGroups(catalog, key);
   const candidates = model === undefined ? reachable : [groupOfModel(catalog, key, model)];
   const group = candidates.find((candidate) => assetRulesOf(candidate)[offers]);

@@ -19,12 +19,7 @@ export interface Marked {
 }
 
 /** Undefined when another worker has taken the event since. */
-export async function markAttempt(
-  db: Db,
-  event: TakenEvent,
-  outcome: AttemptOutcome,
-  rules: CallbackRules,
-): Promise<Marked | undefined> {
+export async function markAttempt(db: Db, event: TakenEvent, outcome: AttemptOutcome, rules: CallbackRules) {
   const isDelivered = outcome.verdict.state === 'delivered';
   const row = await firstRow(db)<{ marked: boolean; circuit: Marked['circuit'] | null }>`
     with marked as (${markEvent(event, outcome)}),

@@ -35,25 +35,13 @@ function openSecret(sealer: Sealer, sealed: string, taskId: string): Buffer | un
   }
 }
 
-/**
- * A test event for the receiver of a task, sent once and not stored. It has the form and the signature of a real one; its type and
- * version 0 keep receivers from acting on it.
- */
-export interface TestDelivery extends outbound.AttemptSummary {
-  readonly eventId: string;
-  readonly host: string;
-  readonly delivered: boolean;
-  readonly durationMs: number;
-}
-
 type TestServices = CallbackSender & Pick<VideoServices, 'db' | 'publicUrl'>;
 
-/** Works for deleted tasks too. */
-export async function testCallback(
-  services: TestServices,
-  userId: string,
-  taskId: string,
-): Promise<TestDelivery | 'no_task' | 'no_url'> {
+/**
+ * A test event for the receiver of a task, sent once and not stored. It has the form and the signature of a real one; its type and
+ * version 0 keep receivers from acting on it. Works for deleted tasks too.
+ */
+export async function testCallback(services: TestServices, userId: string, taskId: string) {
   const { db, clock } = services;
   const task = await findCreatedTask(db, userId, taskId);
   if (!task) return 'no_task';

@@ -14,11 +14,7 @@ export interface Replayable<T> {
 }
 
 /** Undefined when the key is free. Throws the original error, `idempotency_conflict` or `idempotency_in_progress`. */
-export async function replayRequest<T>(
-  db: Db,
-  request: IdempotentRequest,
-  resource: Replayable<T>,
-): Promise<T | undefined> {
+export async function replayRequest<T>(db: Db, request: IdempotentRequest, resource: Replayable<T>) {
   const state = await findRecord(db, request);
   if (state.kind === 'absent') return undefined;
   if (state.kind === 'conflict')

@@ -7,12 +7,8 @@ import { RESULT_READS } from '../../rules/index.ts';
 
 interface Queue {
   active: number;
-  readonly waiting: Waiter[];
+  readonly waiting: { start(): void }[];
 }
-interface Waiter {
-  start(): void;
-}
-
 export class ResultTurns {
   readonly #clock: Clock;
   readonly #queues = new Map<string, Queue>();

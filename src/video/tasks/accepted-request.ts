@@ -3,7 +3,7 @@ import type { Key } from '../../access/keys/index.ts';
 import { type ApiError, fail, failAt, formatNanos } from '../../core/index.ts';
 import type { TaskEstimate } from '../../schemas/index.ts';
 import { findInputFile } from '../input-files.ts';
-import { type ResolvedReferences, resolveReferences } from '../references.ts';
+import { resolveReferences } from '../references.ts';
 import { examineJob } from '../request/examine-job.ts';
 import type { Examination, NeutralRequest, RequestError, TaskEntry, TaskRequest } from '../request/task-request.ts';
 import type { VideoServices } from '../services.ts';
@@ -51,11 +51,7 @@ const errorFrom = ({ code, message, param }: RequestError): ApiError =>
   fail(code, message, param === undefined ? {} : { param });
 
 /** Everything that the request names exists, is the caller's own, and fits. */
-export async function resolveInputs(
-  services: VideoServices,
-  key: Key,
-  { target, request }: AcceptedTask,
-): Promise<ResolvedReferences> {
+export async function resolveInputs(services: VideoServices, key: Key, { target, request }: AcceptedTask) {
   const { references, files } = request;
   for (const file of files) await findInputFile(services.files, key.userId, file, target.sheet.inlineMedia);
   return resolveReferences(services, key, target, references);

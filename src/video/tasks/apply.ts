@@ -56,7 +56,9 @@ export async function applyReport(services: ApplyServices, name: TaskName, repor
     const report = outcome.kind === 'found' ? outcome.value : undefined;
     const change = transition(factsOf(task), outcome, services.clock.now(), Math.random());
     await applyTransition(services, tx, task, { change, report });
-    await saveProgress(tx, task, progressIn(task, outcome));
+    const progress = progressIn(task, outcome);
+    // Not a change of status: it makes no version and no callback.
+    if (progress !== undefined) await updateTask(tx, task).set({ progress, updated_at: sql<Date>`now()` }).execute();
     crashPoint('follow.applying');
     return change.to !== undefined || change.hold !== 'keep';
   });
@@ -114,12 +116,6 @@ async function saveReport(tx: Tx, task: TaskRow, { change, report }: Applied): P
       ...(change.usageTokens !== undefined && { usage_tokens: BigInt(change.usageTokens) }),
     })
     .execute();
-}
-
-/** Not a change of status: it makes no version and no callback. */
-async function saveProgress(tx: Tx, task: TaskRow, progress: number | undefined): Promise<void> {
-  if (progress === undefined) return;
-  await updateTask(tx, task).set({ progress, updated_at: sql<Date>`now()` }).execute();
 }
 
 const resultOf = (report: ReportedTask): ReportedResult => ({

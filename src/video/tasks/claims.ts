@@ -57,11 +57,7 @@ export async function readClaims(
 }
 
 /** The candidates that belong to no task of ours yet. Must be read after the claims: one that is confirmed meanwhile is seen here. */
-export async function unboundOf(
-  db: Db,
-  { key, accountIds }: ProviderScope,
-  candidates: readonly ReportedTask[],
-): Promise<readonly ReportedTask[]> {
+export async function unboundOf(db: Db, { key, accountIds }: ProviderScope, candidates: readonly ReportedTask[]) {
   const ids = candidates.map(({ id }) => id);
   const { rows } = await sql<{ upstream_id: string }>`
     select upstream_id from video_tasks where account_id = any(${accountIds}) and upstream_id = any(${ids})

@@ -32,11 +32,7 @@ export interface CreateInput extends TaskInput {
 /** The two entries are different operations: the same key may be used once on each. */
 const OPERATION = { tasks: 'task.create.v3', videos: 'task.create.v1' } as const satisfies Record<TaskEntry, string>;
 
-export async function createTask(
-  services: VideoServices,
-  key: Key,
-  input: CreateInput,
-): Promise<submission.CreatedTask> {
+export async function createTask(services: VideoServices, key: Key, input: CreateInput) {
   const seen = await examineRequest(services, key, input);
   const idempotent = input.keyHash && {
     userId: key.userId,
@@ -80,11 +76,7 @@ function insertOnceCovered(
 }
 
 /** Claim, hold and task, together or not at all. Undefined when another request has claimed the key meanwhile. */
-async function insertTask(
-  services: VideoServices,
-  order: submission.Order,
-  id: string,
-): Promise<submission.InsertedTask | undefined> {
+async function insertTask(services: VideoServices, order: submission.Order, id: string) {
   const { key, target, request, idempotent } = order;
   const { db, clock, replicaId } = services;
   const { nanos, unit, count } = maxCostOfRequest(services, key, order);

@@ -1,6 +1,6 @@
 /** Tasks whose check is due. Taking one schedules its next check by the usual interval, so a check without news writes nothing else. */
 import { sql } from 'kysely';
-import { type Db, firstRow } from '../../platform/db/index.ts';
+import { allRows, type Db, firstRow } from '../../platform/db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 

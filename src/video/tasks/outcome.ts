@@ -36,11 +36,7 @@ export async function recordOutcome(services: VideoServices, sent: Sent, outcome
 }
 
 /** Records that nothing was sent. Throws the error. */
-export async function recordUnsent(
-  services: VideoServices,
-  submission: Submission,
-  error: ApiError,
-): Promise<CreatedTask> {
+export async function recordUnsent(services: VideoServices, submission: Submission, error: ApiError) {
   const abandonment = { error, taskError: taskError('submission_failed'), isStable: false };
   const recorded = await record(services, { task: submission.task.id }, () =>
     abandon(services, submission, abandonment),
