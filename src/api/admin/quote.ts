@@ -135,7 +135,7 @@ function videoAt(query: Quote, variant: rules.VideoVariant, line: ModelLine, sto
   checkFits(query, sheet);
   const { seconds: duration, resolution, ratio } = query;
   const hasVideoInput = query.video_input === 'true';
-  const facts = { duration, frames: undefined, resolution, ratio, hasVideoInput, promptOptions: undefined };
+  const facts = { duration, resolution, ratio, hasVideoInput, promptOptions: undefined };
   const { count, rate, unit } = maxCostOfTask(facts, sheet, rates, [ONE]);
   return (multipliersPpm) => videoCost(count, rate, multipliersPpm, unit);
 }

@@ -5,6 +5,7 @@ import { type Call, sendJson } from '../../platform/web/index.ts';
 import { CONVERSATIONS } from '../../rules/index.ts';
 import { readMetadata, readObject } from './batches.ts';
 import type { FileApiServices } from './files.ts';
+import { itemLimit } from './stored.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 type OwnHandler = (services: FileApiServices, call: Call, caller: Caller) => Promise<void>;
@@ -52,10 +53,7 @@ const addItems: OwnHandler = async ({ gateway }, call, caller) => {
 const listItems: OwnHandler = async ({ gateway }, call, { key }) => {
   const query = new URLSearchParams(call.query);
   const { id } = await gateway.conversations.find(idOf(call), key.userId);
-  const text = query.get('limit');
-  const limit = text === null ? CONVERSATIONS.page.default : Number(text);
-  if (!Number.isSafeInteger(limit) || limit < 1 || limit > CONVERSATIONS.page.max)
-    throw failAt('invalid_value', 'limit', `expected an integer from 1 to ${CONVERSATIONS.page.max}.`);
+  const limit = itemLimit(query, CONVERSATIONS.page);
   const page = { after: query.get('after'), limit, isAscending: query.get('order') === 'asc' };
   sendJson(call, 200, pageOf(await gateway.conversations.list(id, key.userId, page), limit));
 };

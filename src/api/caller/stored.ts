@@ -4,8 +4,7 @@ import { type Caller, responseNotFound } from '../../gateway/index.ts';
 import { type Call, idHeaders, STREAM_HEADERS, sendJson, sendJsonText } from '../../platform/web/index.ts';
 import type { WithGateway } from './files.ts';
 
-const DEFAULT_PAGE = 20;
-const MAX_PAGE = 100;
+const PAGE = { default: 20, max: 100 };
 
 export async function getStored({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   const query = new URLSearchParams(call.query);
@@ -37,13 +36,15 @@ export async function deleteStored({ gateway }: WithGateway, call: Call, caller:
 export async function listStoredInput({ gateway }: WithGateway, call: Call, caller: Caller): Promise<void> {
   const query = new URLSearchParams(call.query);
   const isAscending = query.get('order') === 'asc';
-  const limit = pageSize(query.get('limit'));
+  const limit = itemLimit(query, PAGE);
   const page = { kind: 'input', isAscending, after: query.get('after'), limit } as const;
   sendJsonText(call, 200, (await gateway.readStored(call, caller, page)).text);
 }
 
-function pageSize(text: string | null): number {
-  const size = text === null ? DEFAULT_PAGE : Number(text);
-  if (Number.isSafeInteger(size) && size >= 1 && size <= MAX_PAGE) return size;
-  throw failAt('invalid_value', 'limit', `expected an integer from 1 to ${MAX_PAGE}.`);
+/** The `limit` of a page of items. */
+export function itemLimit(query: URLSearchParams, page: { readonly default: number; readonly max: number }): number {
+  const text = query.get('limit');
+  const limit = text === null ? page.default : Number(text);
+  if (Number.isSafeInteger(limit) && limit >= 1 && limit <= page.max) return limit;
+  throw failAt('invalid_value', 'limit', `expected an integer from 1 to ${page.max}.`);
 }

@@ -105,11 +105,6 @@ function taskRequest(
   return {
     model,
     parameters: given,
-    duration: given.duration,
-    frames: given.frames,
-    resolution: given.resolution,
-    ratio: given.ratio,
-    executionExpiresAfter: given.execution_expires_after,
     callbackUrl,
     safetyIdentifier,
     hasVideoInput: media.some(({ rule }) => rule.kind === 'video'),

@@ -125,7 +125,10 @@ test('V 4.2 service_tier: A accepts default, which is not sent upstream', () => 
 test('V 4.2 execution_expires_after: 3600 to 259200 on A', () => {
   expectParameter('execution_expires_after', [3_600, 259_200], 'ok', ['A']);
   expectParameter('execution_expires_after', [3_599, 259_201, '3600', 3_600.5], INVALID, ['A']);
-  assert.equal(verdictOf(examine(taskBody({ execution_expires_after: 7_200 }))).request?.executionExpiresAfter, 7_200);
+  assert.equal(
+    verdictOf(examine(taskBody({ execution_expires_after: 7_200 }))).request?.parameters.execution_expires_after,
+    7_200,
+  );
 });
 
 test('V 4.2 callback_url: a public HTTPS URL on all variants, which is not sent upstream', () => {
@@ -197,8 +200,9 @@ test('V 4.2 r1: an explicit false reaches the provider, and an absent boolean do
 test('V 4.2 r2: the parameters that decide the cost are returned as given', () => {
   const body = { ...withItems(TEXT, videoItem()), duration: -1, resolution: '720p', ratio: 'adaptive' };
   const { request } = verdictOf(examine(body));
+  const given = request?.parameters;
   assert.deepEqual(
-    [request?.duration, request?.frames, request?.resolution, request?.ratio, request?.hasVideoInput],
+    [given?.duration, given?.frames, given?.resolution, given?.ratio, request?.hasVideoInput],
     [-1, undefined, '720p', 'adaptive', true],
   );
 });

@@ -152,7 +152,7 @@ for (const [title, sheet] of SHEETS) {
     const frames = (members: object) => {
       const { request, error } = verdict(sheet, taskBody(members as never));
       assert.ok(request, JSON.stringify(error));
-      return maxCostOfTask(request, sheet, rates, [1_000_000n]).frames;
+      return maxCostOfTask({ ...request, ...request.parameters }, sheet, rates, [1_000_000n]).frames;
     };
     const longest = sheet.framesPerSecond * max + 1;
     // A default that is sent is what the provider makes.

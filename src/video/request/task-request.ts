@@ -38,6 +38,7 @@ export interface AcceptedRequest {
 
 /** Parameters as the client gave them, under the names of V 4.2; absent members were not given. */
 export interface GivenParameters {
+  /** -1 lets the model choose. */
   readonly duration?: number;
   readonly frames?: number;
   readonly resolution?: Resolution;
@@ -47,6 +48,7 @@ export interface GivenParameters {
   readonly watermark?: boolean;
   readonly return_last_frame?: boolean;
   readonly service_tier?: string;
+  /** Seconds from creation to expiry. */
   readonly execution_expires_after?: number;
   readonly tools?: readonly { readonly type: string }[];
   /** Members that a sheet adds. */
@@ -56,13 +58,6 @@ export interface GivenParameters {
 export interface TaskRequest {
   readonly model: string;
   readonly parameters: GivenParameters;
-  /** The parameters that decide the cost. -1 lets the model choose the duration. */
-  readonly duration: number | undefined;
-  readonly frames: number | undefined;
-  readonly resolution: Resolution | undefined;
-  readonly ratio: Ratio | undefined;
-  /** Seconds from creation to expiry. */
-  readonly executionExpiresAfter: number | undefined;
   readonly callbackUrl: string | undefined;
   /** The caller's name of its own user. Combined with ours, never stored or sent as it is. */
   readonly safetyIdentifier: string | undefined;

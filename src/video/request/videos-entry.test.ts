@@ -50,7 +50,7 @@ test('V 4.7 seconds: 4 to 15 as text or integer become the duration', () => {
   for (const variant of VIDEO_VARIANTS) {
     for (const seconds of ['4', '8', '15', 4, 15]) {
       const { request, upstream } = verdict({ seconds }, variant);
-      assert.equal(request?.duration, Number(seconds));
+      assert.equal(request?.parameters.duration, Number(seconds));
       assert.equal(upstream?.duration, Number(seconds));
     }
     for (const seconds of ['3', '16', 'x', '', '5.5', 5.5, ' 5', '05', '+5', '5s', '0x5', true, 3, 16, '99999999999'])
@@ -61,7 +61,7 @@ test('V 4.7 seconds: 4 to 15 as text or integer become the duration', () => {
 
 test('V 4.7 seconds: -1 passes on A and is unsupported on B', () => {
   for (const seconds of ['-1', -1]) {
-    assert.equal(verdict({ seconds }).request?.duration, -1);
+    assert.equal(verdict({ seconds }).request?.parameters.duration, -1);
     for (const variant of VARIANTS_B) assert.equal(code({ seconds }, variant), UNSUPPORTED);
   }
 });
@@ -74,7 +74,7 @@ test('V 4.7 size: a size of the table becomes resolution and ratio', () => {
     ['2206x946', '1080p', '21:9'],
   ] as const) {
     const { request, upstream } = verdict({ size });
-    assert.deepEqual([request?.resolution, request?.ratio], [resolution, ratio]);
+    assert.deepEqual([request?.parameters.resolution, request?.parameters.ratio], [resolution, ratio]);
     assert.deepEqual([upstream?.resolution, upstream?.ratio], [resolution, ratio]);
     assert.ok(upstream && !('size' in upstream));
   }

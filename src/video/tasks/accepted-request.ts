@@ -62,7 +62,8 @@ type Priced = Pick<AcceptedTask, 'target' | 'request'>;
 /** What the creation holds, at the price in force. */
 export function maxCostOfRequest({ clock }: VideoServices, key: Key, { target, request }: Priced): MaxCost {
   const rates = videoRates(target, clock.now());
-  const facts = { ...request, hasAudio: request.parameters.generate_audio !== false };
+  const { parameters, hasVideoInput, promptOptions } = request;
+  const facts = { ...parameters, hasVideoInput, promptOptions };
   return maxCostOfTask(facts, target.sheet, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
 }
 

@@ -82,7 +82,7 @@ async function insertTask(services: VideoServices, order: submission.Order, id: 
   const { nanos, unit, count } = maxCostOfRequest(services, key, order);
   const owner = `${replicaId}:${id}`;
   const callbackToken = randomBytes(24).toString('base64url');
-  const expirySeconds = request.executionExpiresAfter ?? TASK_EXPIRY_SECONDS.default;
+  const expirySeconds = request.parameters.execution_expires_after ?? TASK_EXPIRY_SECONDS.default;
   return db.transaction().execute(async (tx) => {
     await sql`set local lock_timeout = '2s'`.execute(tx);
     const claim = { owner, resourceId: id, leaseMs: submission.SUBMISSION_LEASE_MS };
@@ -119,7 +119,7 @@ async function insertTask(services: VideoServices, order: submission.Order, id: 
         label: order.label ?? null,
         callback_secret_sealed: await sealCallbackSecret(services, tx, key, id),
         expires_at: sql<Date>`now() + ${expirySeconds} * interval '1 second'`,
-        sent_expiry: request.executionExpiresAfter === undefined ? freeExpiry(key.userId) : null,
+        sent_expiry: request.parameters.execution_expires_after === undefined ? freeExpiry(key.userId) : null,
       })
       .returningAll()
       .executeTakeFirstOrThrow();

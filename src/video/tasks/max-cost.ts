@@ -5,7 +5,7 @@
 import type { Nanos } from '../../core/index.ts';
 import { type Multipliers, type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';
 import * as rules from '../../rules/index.ts';
-import type { TaskRequest } from '../request/task-request.ts';
+import type { GivenParameters, TaskRequest } from '../request/task-request.ts';
 
 export interface MaxCost {
   readonly nanos: Nanos;
@@ -20,10 +20,9 @@ export interface MaxCost {
   readonly rate: Nanos;
 }
 
-export type CostFacts = Pick<
-  TaskRequest,
-  'duration' | 'frames' | 'resolution' | 'ratio' | 'hasVideoInput' | 'promptOptions'
-> & { readonly hasAudio?: boolean };
+export type CostFacts = Pick<TaskRequest, 'hasVideoInput' | 'promptOptions'> & {
+  readonly [K in 'duration' | 'frames' | 'resolution' | 'ratio' | 'generate_audio']?: GivenParameters[K] | undefined;
+};
 
 export function maxCostOfTask(
   facts: CostFacts,
@@ -42,7 +41,7 @@ export function maxCostOfTask(
   const seconds = outputSeconds(request, sheet) + (request.hasVideoInput ? sheet.inputVideoSeconds : 0);
   const { tokens, frames } = tokensOf(pixels, seconds, sheet);
   const count = { tokens, seconds, videos: 1 }[unit];
-  const measure = { unit, hasAudio: request.hasAudio !== false };
+  const measure = { unit, hasAudio: request.generate_audio !== false };
   const rate = resolutions
     .map((resolution) => videoRateOf(rates, resolution, request.hasVideoInput, measure) ?? 0n)
     .reduce((max, one) => (one > max ? one : max), 0n);
