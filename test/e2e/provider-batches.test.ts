@@ -98,6 +98,9 @@ async function charged(requestIds: readonly string[]) {
   return { count: rows.length, nanos: sum(({ nanos }) => nanos), cost: sum(({ cost }) => cost), rows };
 }
 
+const resultsOf = async (id: string): Promise<number> =>
+  (await sql`select from batch_lines where batch_id = ${id} and state = 'succeeded'`.execute(db())).rows.length;
+
 /** Charges of the batch as a whole: one, or none. */
 const chargesOf = async (id: string, dollars?: number): Promise<number> =>
   (
@@ -222,6 +225,22 @@ describe("OpenAI's batches", () => {
     assert.equal((await charged(failed.map(({ response }) => response.request_id))).count, 0);
     assert.equal((await charged([first.response.request_id])).count, 1);
     assert.ok((await charged([third.response.request_id])).nanos > 0);
+  });
+
+  test('a batch that fails after some of its results is paid for them, and the others are sent request by request', async () => {
+    provider.mode = 'hold';
+    const url = '/v1/chat/completions';
+    const { id } = await create(client(), url, [bodyOf(url), bodyOf(url)]);
+    await until('the batch at the provider', async () => provider.batches.length > 0);
+    const there = provider.batches[0] ?? assert.fail();
+    provider.stalls = /^GET .*\/err_/;
+    await provider.finish(there, 'expired');
+    await until('the first result', async () => (await resultsOf(id)) === 1);
+    there.status = 'failed';
+    provider.resume();
+    const done = await ended(client(), id);
+    assert.equal(done.request_counts?.completed, 2);
+    assert.equal(await chargesOf(id), 1, 'the first is paid');
   });
 
   test('a reply that is too long to be kept is an error, and is paid', async () => {

@@ -19,7 +19,7 @@ import { endLinesIn } from '../line-rows.ts';
 import { sealReply } from '../results.ts';
 import type { PrepareServices } from './prepare.ts';
 import type { LineOutcome } from './result-lines.ts';
-import { changeRow, PAID, type ProviderBatch, whileIn } from './rows.ts';
+import { changeRow, type ProviderBatch, payBatch, whileIn } from './rows.ts';
 
 interface OpenLine {
   readonly n: number;
@@ -130,12 +130,4 @@ function shownOutcome(outcome: LineOutcome, account: Account | undefined, room: 
 
 /** All results are recorded: the hold ends with what they cost. */
 export const settleBatch = ({ db, log }: PrepareServices, given: ProviderBatch): Promise<boolean> =>
-  whileIn(db, given, async (tx, row) => {
-    const { reference, nanos, batch_id: batch, user_id: user, price_id: priceId } = row;
-    if (nanos === 0n) await ledger.release(tx, reference);
-    else {
-      const { excess } = await ledger.settle(tx, reference, { nanos, reason: `batch ${batch}`, priceId });
-      if (excess > 0n) log.warn('batch.above_hold', { batch, user, excess: String(excess) });
-    }
-    await changeRow(tx, row, PAID);
-  });
+  whileIn(db, given, (tx, row) => payBatch(tx, row, log));

@@ -95,12 +95,12 @@ export class ProviderBatches {
     const lease = { submitted_at: sql<Date>`now()`, next_check_at: rows.providerLeaseEnd };
     const isMine =
       file !== undefined && (await rows.changeRow(db, held, { state: 'submitting', input_file: file, ...lease }));
-    if (!isMine) return void (await rows.returnRequests(db, held));
+    if (!isMine) return void (await rows.returnRequests(this.#services, held));
     crashPoint('batch.submitting');
     const made = await api.createThere(target, file, requests);
     crashPoint('batch.created');
     log.info('batch.sent_to_provider', { batch: id, user: user_id, account: account.id, requests: lines.length });
-    if (made === 'refused') await rows.returnRequests(db, submitting);
+    if (made === 'refused') await rows.returnRequests(this.#services, submitting);
     else if (made !== 'unknown') await this.#bind(submitting, made.id);
   }
 
@@ -116,7 +116,7 @@ export class ProviderBatches {
     const { db, catalog, clock, upstream } = this.#services;
     const account = catalog().account(row.account_id, row.group_id) ?? catalog().account(row.account_id);
     const target = account && { upstream, account, operation: row.operation };
-    if (row.state === 'held') return void (await rows.returnRequests(db, row));
+    if (row.state === 'held') return void (await rows.returnRequests(this.#services, row));
     if (row.state === 'ended') {
       if (target && row.is_certain) await api.deleteThere(target, row.upstream_id, row.input_file);
       return void (await db.deleteFrom('provider_batches').where('reference', '=', row.reference).execute());
@@ -155,7 +155,7 @@ export class ProviderBatches {
     }
     if (!found) return;
     if (found.state === 'running') return this.#cancelIfAsked(row, target);
-    if (found.state === 'failed') return void (await rows.returnRequests(db, row));
+    if (found.state === 'failed') return void (await rows.returnRequests(this.#services, row));
     for (const path of found.results) {
       const request = api.batchRequest(target, 'GET', path, { timeouts: TIMEOUTS.videoResult });
       if (!(await collect(this.#services, row, outcomesIn(upstream, request, row.batch_id)))) return;

@@ -1,6 +1,6 @@
 /** The results of a provider's batch: read as they arrive, a line at a time. What is no result of a request of ours is passed over. */
 import { Readable } from 'node:stream';
-import { membersAt, type Span, scanMembers, valueAt } from '../../../core/index.ts';
+import { GrowingBuffer, membersAt, type Span, scanMembers, valueAt } from '../../../core/index.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../../providers/upstream/index.ts';
 import { BATCHES } from '../../../rules/index.ts';
 import { UNUSABLE } from '../failed-reply.ts';
@@ -57,27 +57,28 @@ function bytesOf(upstream: UpstreamClient, request: UpstreamRequest): AsyncItera
 
 /** Of a line that is too long, the beginning. */
 async function* linesIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ bytes: Buffer; isWhole: boolean }> {
-  let parts: Buffer[] = [];
+  const joined = new GrowingBuffer();
+  let bytes: Buffer = NOTHING;
   let size = 0;
   const add = (part: Buffer): void => {
     size += part.length;
-    parts.push(part);
-    if (size > MAX_BYTES) parts = [Buffer.concat(parts).subarray(0, HEAD_BYTES)];
+    bytes = size > MAX_BYTES ? bytes.subarray(0, HEAD_BYTES) : joined.join(bytes, part);
   };
   for await (const chunk of chunks) {
     let start = 0;
     for (let at = chunk.indexOf(NEWLINE); at >= 0; at = chunk.indexOf(NEWLINE, start)) {
       add(chunk.subarray(start, at));
       start = at + 1;
-      yield { bytes: Buffer.concat(parts), isWhole: size <= MAX_BYTES };
-      parts = [];
+      yield { bytes, isWhole: size <= MAX_BYTES };
+      bytes = NOTHING;
       size = 0;
     }
     add(chunk.subarray(start));
   }
-  yield { bytes: Buffer.concat(parts), isWhole: size <= MAX_BYTES };
+  yield { bytes, isWhole: size <= MAX_BYTES };
 }
 
+const NOTHING = Buffer.alloc(0);
 const MEMBERS: ReadonlySet<string> = new Set(['custom_id', 'response', 'error', 'result']);
 const INNER: ReadonlySet<string> = new Set(['status_code', 'body', 'type', 'message', 'error', 'code']);
 const CUSTOM_ID = /"custom_id"\s*:\s*"([\w-]+)"/;

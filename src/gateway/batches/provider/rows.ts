@@ -1,6 +1,7 @@
 /** Rows of batches at providers. Each change of a state is one transaction with the money and the requests that it concerns. */
 import { type RawBuilder, sql } from 'kysely';
-import { release } from '../../../ledger/index.ts';
+import type { Log } from '../../../core/index.ts';
+import * as ledger from '../../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../../platform/db/index.ts';
 import { PROVIDER_BATCHES } from '../../../rules/index.ts';
 import type { Batch } from '../batch-store.ts';
@@ -9,6 +10,11 @@ import type { PreparedBatch } from './prepare.ts';
 
 export type ProviderBatch = Row<'provider_batches'>;
 export type BatchState = Pick<ProviderBatch, 'user_id' | 'reference'> & { readonly state: string };
+
+interface RowServices {
+  readonly db: Db;
+  readonly log: Log;
+}
 
 export const providerLeaseEnd = sql<Date>`now() + ${PROVIDER_BATCHES.leaseMs} * interval '1 millisecond'`;
 
@@ -79,17 +85,24 @@ export const whileIn = (db: Db, given: BatchState, run: (tx: Tx, row: ProviderBa
     return row !== undefined;
   });
 
-/** The next turn deletes what the provider keeps of it. */
-export const PAID = { state: 'ended', next_check_at: sql<Date>`now()` };
+/** The hold ends with what the results cost. The next turn deletes what the provider keeps of the batch. */
+export async function payBatch(tx: Tx, row: ProviderBatch, log: Log): Promise<void> {
+  const { reference, nanos, batch_id: batch, user_id: user, price_id: priceId } = row;
+  if (nanos === 0n) await ledger.release(tx, reference);
+  else {
+    const { excess } = await ledger.settle(tx, reference, { nanos, reason: `batch ${batch}`, priceId });
+    if (excess > 0n) log.warn('batch.above_hold', { batch, user, excess: String(excess) });
+  }
+  await changeRow(tx, row, { state: 'ended', next_check_at: sql<Date>`now()` });
+}
 
-/** Nothing runs at the provider: the requests are sent one by one. */
-export const returnRequests = (db: Db, given: BatchState): Promise<boolean> =>
+/** Nothing more runs at the provider: the requests without a result are sent one by one. */
+export const returnRequests = ({ db, log }: RowServices, given: BatchState): Promise<boolean> =>
   whileIn(db, given, async (tx, row) => {
     await lockLines(tx);
     await sql`update batch_lines set state = 'waiting'
       where user_id = ${row.user_id} and batch_id = ${row.batch_id} and state = 'provider'`.execute(tx);
-    await release(tx, row.reference);
-    await changeRow(tx, row, PAID);
+    await payBatch(tx, row, log);
   });
 
 /** What is due, each until its next turn. Older ones are looked at less often. */
