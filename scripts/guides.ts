@@ -6,7 +6,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CLIENTS, type ClientId, type ClientRow, stylesOf } from '../console/src/parts/clients/index.ts';
+import { CLIENTS, type ClientId, type ClientRow, stylesOf } from '../console/clients/index.ts';
 import { type DemoServer, startDemoServer } from './demo-server.ts';
 import { ROOT } from './modules.ts';
 import { blocksOf, PAGE_ORIGIN, type PageBlock } from './pages.ts';

@@ -1,5 +1,5 @@
 /** Code blocks of Markdown pages: those that are generated from the table of clients, and those that tests run. */
-import { CLIENTS, type ClientId, type ClientRow } from '../console/src/parts/clients/index.ts';
+import { CLIENTS, type ClientId, type ClientRow } from '../console/clients/index.ts';
 import { INFERENCE_ENDPOINTS, STYLES, type Style } from '../src/rules/index.ts';
 
 /**
@@ -65,7 +65,7 @@ export function blocksOf(page: string, text: string): PageBlock[] {
 const isMode = (word: string): word is BlockMode => ['test', 'guides', 'no-run'].includes(word);
 
 function clientOf(id: string): ClientRow {
-  if (!Object.hasOwn(CLIENTS, id)) throw new Error(`${id} is not a client of console/src/parts/clients/`);
+  if (!Object.hasOwn(CLIENTS, id)) throw new Error(`${id} is not a client of console/clients/`);
   return CLIENTS[id as ClientId];
 }
 

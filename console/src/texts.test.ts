@@ -123,8 +123,9 @@ test('every label of the console is in zh/labels.ts, and none is there for nothi
     CLOUD_WORDS.filter((text) => !(text in labels)),
     [],
   );
-  const rates = sourceOf('../../src/schemas/price.ts');
-  const all = new Set([...CLOUD_WORDS, ...[...found, wordsIn(rates)].flatMap((one) => [...one.all])]);
+  const { code } = sourceOf('../../src/schemas/price.ts');
+  const rates = [...code.matchAll(/^ *([a-z]\w*):/gm)].map(([, name = '']) => name.replaceAll('_', ' '));
+  const all = new Set([...CLOUD_WORDS, ...rates, ...found.flatMap((one) => [...one.all])]);
   assert.deepEqual(
     Object.keys(labels).filter((text) => !all.has(text)),
     [],

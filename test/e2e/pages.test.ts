@@ -9,7 +9,7 @@ import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { CLIENTS, stylesOf } from '../../console/src/parts/clients/index.ts';
+import { CLIENTS, stylesOf } from '../../console/clients/index.ts';
 import { ROOT } from '../../scripts/modules.ts';
 import { blocksOf, PAGE_ORIGIN, type PageBlock } from '../../scripts/pages.ts';
 import { CONSOLE_HEADERS, type Style } from '../../src/rules/index.ts';

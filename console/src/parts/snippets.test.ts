@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ClientInput } from './clients/index.ts';
+import type { ClientInput } from '../../clients/index.ts';
 import { snippetsFor } from './snippets.ts';
 
 const input = (style: ClientInput['style'], key = '$DRAGOMAN_KEY'): ClientInput => ({

@@ -1,7 +1,7 @@
 /** Commands for clients of a key, from the table of clients that the guides show, too. */
 
 import type { GroupStyle } from '../../../src/schemas/index.ts';
-import { CLIENTS, type ClientInput, type ClientRow, stylesOf } from './clients/index.ts';
+import { CLIENTS, type ClientInput, type ClientRow, stylesOf } from '../../clients/index.ts';
 
 export interface ClientSnippet {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** Clients that callers use, and the lines that point each at the gateway, in the console and docs/guides. What a key can serve follows from the matrix. */
-import { INFERENCE_ENDPOINTS } from '../../../../src/rules/endpoints.ts';
-import { STYLES, type Style } from '../../../../src/rules/groups.ts';
+import { INFERENCE_ENDPOINTS } from '../../src/rules/endpoints.ts';
+import { STYLES, type Style } from '../../src/rules/groups.ts';
 import { AGENT_CLIENTS } from './agents.ts';
 import type { ClientRow } from './client.ts';
 import { CURL_CLIENT } from './curl.ts';

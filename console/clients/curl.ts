@@ -1,6 +1,6 @@
 /** curl, in the dialect that the group of the key speaks, so that nothing is converted. Streamed. */
-import { INFERENCE_ENDPOINTS } from '../../../../src/rules/endpoints.ts';
-import type { Style } from '../../../../src/rules/groups.ts';
+import { INFERENCE_ENDPOINTS } from '../../src/rules/endpoints.ts';
+import type { Style } from '../../src/rules/groups.ts';
 import { type ClientInput, type ClientRow, HELLO } from './client.ts';
 
 export const CURL_CLIENT = {

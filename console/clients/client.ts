@@ -1,6 +1,6 @@
 /** What the table of clients says about each, and how a key is written in each language. */
-import type { INFERENCE_ENDPOINTS } from '../../../../src/rules/endpoints.ts';
-import type { Style } from '../../../../src/rules/groups.ts';
+import type { INFERENCE_ENDPOINTS } from '../../src/rules/endpoints.ts';
+import type { Style } from '../../src/rules/groups.ts';
 
 export interface ClientInput {
   /** The address of the gateway without a path. */
