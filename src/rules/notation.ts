@@ -1,8 +1,9 @@
 /** How tables are written as text: words with a space between them, or a row a line. Names stay types, so that a misspelt one does not compile. */
 
+import { words } from './words.ts';
+
+export { words };
 export type Words<S extends string, W = never> = S extends `${infer A} ${infer B}` ? Words<B, W | A> : W | S;
-export const words = <const S extends string>(...lines: readonly S[]): readonly Words<S>[] =>
-  lines.flatMap((line) => line.split(' ')) as Words<S>[];
 
 /** Words of the form `name:value`. */
 export const pairsIn = (...lines: readonly string[]): Readonly<Record<string, string>> =>
