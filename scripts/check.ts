@@ -1,11 +1,10 @@
-/** `npm run check`: types, lint, imports, names, clauses, waits of tests, size, generated files and schemas. Reports all findings, then fails once. */
+/** `npm run check`: types, lint, imports, names, clauses, waits of tests, generated files and schemas. Reports all findings, then fails once. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
-import { checkSize } from './check-size.ts';
 import { checkWaits } from './check-waits.ts';
 import { checkClauses } from './clauses.ts';
 import { copyKustomization } from './deploy-files.ts';
@@ -14,6 +13,7 @@ import { ALL_PARTS, differingObjects } from './gen-kubernetes.ts';
 import { checkSchemas } from './gen-schemas.ts';
 import { ROOT } from './modules.ts';
 import { checkObserve, renderAlertTests } from './observe.ts';
+import { printSizes } from './sizes.ts';
 
 const tool = (name: string, args: string[]): string[] => {
   const { status, stdout, stderr } = spawnSync(join(ROOT, 'node_modules/.bin', name), args, {
@@ -68,7 +68,6 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['exported names', checkExports],
   ['clauses', checkClauses],
   ['waits of tests', checkWaits],
-  ['size', checkSize],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],
   ['dashboard and alerts', () => withFolder(checkAlerts)],
@@ -83,4 +82,5 @@ for (const [name, step] of STEPS) {
   for (const finding of findings) console.log(finding);
   failed ||= findings.length > 0;
 }
+printSizes();
 if (failed) process.exitCode = 1;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { duplicateExports, unusedExports } from '../../scripts/check-exports.ts';
-import { sizesOf, tooLarge } from '../../scripts/check-size.ts';
 import { racingTests } from '../../scripts/check-waits.ts';
+import { sizesOf } from '../../scripts/sizes.ts';
 import { codeOnly } from '../../scripts/source-tokens.ts';
 
 test('codeOnly blanks comments, strings, templates and regular expressions, and keeps positions', () => {
@@ -76,18 +76,18 @@ test('racingTests reports limits that are shorter than hanging takes', () => {
   assert.deepEqual(racingLines('test(name, { timeout: 600_000 }, run);'), []);
 });
 
-test('sizesOf counts src and tools without their tests, and tests', () => {
-  const text = 'one\n\n// three\n';
-  const files = ['src/a.ts', 'src/a.test.ts', 'test/e2e/a.ts', 'scripts/a.ts', 'bench/a.ts', 'sim/a.test.ts'];
-  assert.deepEqual(
-    sizesOf(files.map((file) => ({ file, text }))).map(({ lines }) => lines),
-    [3, 6, 9],
-  );
-});
-
-test('tooLarge reports a part above its budget', () => {
-  const part = { name: 'src', budget: 100_000 };
-  assert.deepEqual(tooLarge([{ ...part, lines: 100_000 }]), []);
-  assert.match(tooLarge([{ ...part, lines: 100_001 }]).join(), /^src: 100,001 lines, budget 100,000: remove/);
-  assert.deepEqual(tooLarge([{ name: 'tests', lines: 1_000_000 }]), []);
+test('sizesOf counts the rooms of src and the other folders, and every test as one', () => {
+  const sizes = sizesOf([
+    { file: 'test/e2e/a.ts', text: 'one\n' },
+    { file: 'src/video/a.ts', text: 'one\n\n// three\n' },
+    { file: 'src/video/a.test.ts', text: 'one\n' },
+    { file: 'src/access/people/a.ts', text: 'one\n' },
+    { file: 'src/access/a.ts', text: 'one\n2\n3\n' },
+    { file: 'src/access/b.ts', text: 'one\ntwo\n' },
+  ]);
+  assert.deepEqual(sizes, [
+    { place: 'src/access', lines: 6, characters: 20, medianLines: 2 },
+    { place: 'src/video', lines: 3, characters: 14, medianLines: 3 },
+    { place: 'test', lines: 2, characters: 8, medianLines: 1 },
+  ]);
 });
