@@ -1,4 +1,7 @@
-/** Session affinity: requests of a conversation go to the account where its cache is warm. The name of an application is none. */
+/**
+ * Session affinity: requests of a conversation go to the account where its cache is warm.
+ * The name of an application is none.
+ */
 import { hash } from 'node:crypto';
 import { sessionInUserId } from '../dialects/index.ts';
 import type { Call } from '../platform/web/index.ts';
@@ -26,7 +29,8 @@ export function sessionInBody(
     return (
       textOf(read('prompt_cache_key')) ?? conversationIn(read('safety_identifier')) ?? conversationIn(read('user'))
     );
-  // Conversations of one end user share a cache. The pool bounds the load of a session, should all requests have the same id.
+  // Conversations of one end user share a cache.
+  // The pool bounds the load of a session, should all requests have the same id.
   const { user_id: userId } = (read('metadata') ?? {}) as { readonly user_id?: unknown };
   return conversationIn(userId) ?? textOf(userId);
 }

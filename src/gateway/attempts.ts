@@ -1,4 +1,7 @@
-/** One upstream call against the accounts of a way: leases an account, sends, and hands over the response or classifies the failure. */
+/**
+ * One upstream call against the accounts of a way: leases an account, sends,
+ * and hands over the response or classifies the failure.
+ */
 import type { Account } from '../catalog/index.ts';
 import { whenReady } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
@@ -16,8 +19,8 @@ import type { AttemptServices, ResponseHandler, ResponseHead, UpstreamCall, Upst
 import { shortened } from './upstream-request.ts';
 
 /**
- * Resolves when the client has its response or is gone, with the account that has the request: a client that has left pays for what its
- * provider does. Rejects with the error for the client.
+ * Resolves when the client has its response or is gone, with the account that has the request:
+ * a client that has left pays for what its provider does. Rejects with the error for the client.
  */
 export const runAttempts = (call: Call, upstreamCall: UpstreamCall, services: AttemptServices) =>
   new Attempts(call, upstreamCall, services).run();
@@ -168,7 +171,8 @@ class Attempts implements AttemptHost {
     this.#attempt = attempt;
     const timeouts = this.#hasFallback ? shortened(request.timeouts) : request.timeouts;
     attempt.exchange = this.#services.upstream.send(
-      // A second request would cost twice, so the first does not go out on a connection that the provider may be closing.
+      // A second request would cost twice, so the first does not go
+      // out on a connection that the provider may be closing.
       this.#upstreamCall.sends === 'once'
         ? { ...request, connection: 'new' }
         : { ...request, timeouts, isResendable: true },

@@ -7,7 +7,10 @@ export interface Caller {
   readonly key: Key;
   /** One of the key's, or that of `fallback`. */
   readonly group: Group & { readonly style: Style };
-  /** The line of another group that takes the call: as the configuration names it, and as a model with the name that the caller uses. */
+  /**
+   * The line of another group that takes the call: as the configuration names it,
+   * and as a model with the name that the caller uses.
+   */
   readonly fallback?: { readonly line: string; readonly model: Model };
 }
 

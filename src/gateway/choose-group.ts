@@ -1,4 +1,7 @@
-/** Reading of a request whose key has several groups, as far as it names its model, which chooses the group. What is read is kept for the call. */
+/**
+ * Reading of a request whose key has several groups, as far as it names its model, which chooses the group.
+ * What is read is kept for the call.
+ */
 import { type MaybePromise, whenReady } from '../core/index.ts';
 import { inferenceRow } from '../rules/index.ts';
 import { type Caller, callersOf } from './caller.ts';

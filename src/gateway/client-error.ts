@@ -32,7 +32,10 @@ const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
   timeout: 'The provider did not respond in time.',
 };
 
-/** The client's error when no account is left to try. Request errors keep their own code; account errors are reported as overload. */
+/**
+ * The client's error when no account is left to try.
+ * Request errors keep their own code; account errors are reported as overload.
+ */
 export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
   const row = faultRow(kind);
   if (!row.failover) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });

@@ -1,9 +1,15 @@
-/** `x-gateway-dropped`: fields that did not reach the provider, under the caller's names; after `reply.`, what did not reach the caller. */
+/**
+ * `x-gateway-dropped`: fields that did not reach the provider,
+ * under the caller's names; after `reply.`, what did not reach the caller.
+ */
 
 /** Clients and proxies limit the size of a header; a caller may invent any number of field names. */
 const DROPPED_CHARS = 4_096;
 
-/** As many names as fit. They may be the caller's own, so they are encoded: a bad header value must not fail a paid response. */
+/**
+ * As many names as fit. They may be the caller's own,
+ * so they are encoded: a bad header value must not fail a paid response.
+ */
 export function droppedHeaders(fields: readonly string[]): Record<string, string> {
   let names = '';
   for (const field of fields) {

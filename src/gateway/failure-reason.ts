@@ -1,4 +1,7 @@
-/** What is kept of a provider's error. For the log: names, and its words without what was sent. For operators: account errors. */
+/**
+ * What is kept of a provider's error. For the log: names, and its words without what was sent.
+ * For operators: account errors.
+ */
 import { type AccountSecrets, redact } from '../catalog/index.ts';
 import { quoteNamesOnly } from '../core/index.ts';
 import { type JsonObject, maybeObject, type UpstreamFailure } from '../dialects/index.ts';
@@ -8,7 +11,10 @@ import { errorBodyOf } from './rejected-options/refusal.ts';
 /** Codes and types are words; anything else may be text of the caller. */
 const NAME = /^[A-Za-z][\w.:-]{0,79}$/;
 
-/** The type, status and code of the error, such as `invalid_request_error/model_not_found`; undefined when the body has none. */
+/**
+ * The type, status and code of the error, such as `invalid_request_error/model_not_found`;
+ * undefined when the body has none.
+ */
 export function failureReason(body: string, account: AccountSecrets): string | undefined {
   const error = errorIn(body);
   const names = [error.type, error.status, error.code].filter(
@@ -70,7 +76,10 @@ const MAX_SEARCHED_BYTES = 256 * 1024;
 const PIECE_CHARS = 12;
 const STEP_CHARS = 6;
 
-/** The provider's words about a failed attempt, for the request log: without secrets, quotations and anything that was sent. */
+/**
+ * The provider's words about a failed attempt, for the request log:
+ * without secrets, quotations and anything that was sent.
+ */
 export function providerMessage({ message, account, model, sent }: FailedAttempt): string | undefined {
   const text = quoteNamesOnly(redact(message, { account }).replaceAll(/\s+/g, ' ').trim());
   // Text outside ASCII may stand escaped in the request, where it would not be found.

@@ -156,7 +156,10 @@ export function createGateway(options: GatewayOptions) {
     cancelBackground: (id: string, userId: string) => backgroundRuns.cancel(id, userId),
     /** Asks the WebSocket sessions to close: those that are open, and those that clients still open. */
     drainSessions: (times: SessionDrain) => sessions.drainAll(times),
-    /** Lets background responses that this process makes end within the time; the others fail. New ones come until `closed`. */
+    /**
+     * Lets background responses that this process makes end within the time; the others fail.
+     * New ones come until `closed`.
+     */
     drainBackground: (withinMs: number, closed: Promise<void>) => backgroundRuns.drain(withinMs, closed),
     /** Waits for no usage reports any more, and writes what waits to be stored. */
     async flush(): Promise<void> {

@@ -1,4 +1,7 @@
-/** The group of a request whose key has several: the first that has a line for the model, chosen once, where the request is read (ADR 22). */
+/**
+ * The group of a request whose key has several: the first that has a line for the model, chosen once,
+ * where the request is read (ADR 22).
+ */
 import type { Catalog } from '../catalog/index.ts';
 import { type InferenceOperation, inferenceRow } from '../rules/index.ts';
 import { type Caller, callersOf } from './caller.ts';

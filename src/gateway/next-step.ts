@@ -1,4 +1,7 @@
-/** What a call does next, from what has happened. Pure: time comes in as a number, accounts that are ready or full as outcomes. */
+/**
+ * What a call does next, from what has happened. Pure:
+ * time comes in as a number, accounts that are ready or full as outcomes.
+ */
 import type { Account } from '../catalog/index.ts';
 import { type ApiError, fail } from '../core/index.ts';
 import type { Fault } from '../dialects/index.ts';
@@ -29,7 +32,10 @@ export type Outcome =
   | { readonly kind: 'cooling'; readonly retryMs: number }
   | { readonly kind: 'no account'; readonly none: NoAccount }
   | { readonly kind: 'no slot' }
-  /** `isPartial`: a part of the request was rejected, and the same account gets the rest. `isOnce`: nobody else may get the request. */
+  /**
+   * `isPartial`: a part of the request was rejected, and the same account gets the rest.
+   * `isOnce`: nobody else may get the request.
+   */
   | { readonly kind: 'fault'; readonly fault: Fault; readonly isPartial: boolean; readonly isOnce: boolean }
   | { readonly kind: 'over'; readonly error: WayUnavailable }
   | { readonly kind: 'served' };
@@ -198,7 +204,10 @@ function leave(now: CallProgress, busy: ApiError, isSkipped = now.last === undef
 const endingsWith = ({ order, at, endings }: CallProgress, error: WayUnavailable): CallProgress['endings'] =>
   order.ways.map((_, n) => (n === at ? error : endings[n]));
 
-/** The next way: first those of the group, then the fallback lines, and then those that were skipped because their accounts are cooling down. */
+/**
+ * The next way: first those of the group, then the fallback lines,
+ * and then those that were skipped because their accounts are cooling down.
+ */
 function advance(now: CallProgress, ms: number): CallProgress {
   const { ways } = now.order;
   let { at, isFirstPass, isSpent } = now;
@@ -228,7 +237,10 @@ function fallsBack(now: CallProgress): boolean {
   return now.order.refusal !== undefined || isFallback(now, 0) || now.endings.some(isOut);
 }
 
-/** That of the best way counts when its accounts are back. What a line of another group holds, the error of that line says more about. */
+/**
+ * That of the best way counts when its accounts are back.
+ * What a line of another group holds, the error of that line says more about.
+ */
 function bestError(now: CallProgress): ApiError | undefined {
   const { refusal } = now.order;
   if (!refusal) return now.endings[0];

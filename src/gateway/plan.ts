@@ -1,4 +1,7 @@
-/** The plan of a call: every way to serve it, in order, and those left out with the reason. Pure: it knows nothing of what works at the moment. */
+/**
+ * The plan of a call: every way to serve it, in order, and those left out with the reason.
+ * Pure: it knows nothing of what works at the moment.
+ */
 import type { Account, Catalog, Group, Model } from '../catalog/index.ts';
 import type { ApiError } from '../core/index.ts';
 import * as rules from '../rules/index.ts';
@@ -40,9 +43,9 @@ export interface PlannedRequest {
 }
 
 /**
- * `style`: groups of this style do not serve the operation. `count`: tokens are counted in a request of our own, or estimated. `accounts`: no
- * account is left for the dialect. `elsewhere`: another group or our own store holds what the request continues. `request`: it cannot be
- * served in this way.
+ * `style`: groups of this style do not serve the operation. `count`: tokens are counted in a request of our own,
+ * or estimated. `accounts`: no account is left for the dialect. `elsewhere`: another group or our own store holds what
+ * the request continues. `request`: it cannot be served in this way.
  */
 export type UnusedReason = 'style' | 'count' | 'accounts' | 'elsewhere' | 'request';
 
@@ -102,7 +105,10 @@ function planGroup(request: PlannedRequest, caller: Caller, catalog: Catalog, mo
   return { ways, leftOut: refused.length > 0 ? [...leftOut, ...refused] : leftOut, refusal };
 }
 
-/** A native way with what the request names: models, and objects where it was read for conversions before. A line that lacks one is passed over. */
+/**
+ * A native way with what the request names: models, and objects where it was read for conversions before.
+ * A line that lacks one is passed over.
+ */
 export function placeAgain<W extends Way>(request: NamingRequest, way: W, catalog: Catalog): W {
   const { group, fallback } = way.caller;
   const { named = [] } = request;
@@ -150,7 +156,10 @@ interface GroupChannels extends Pick<Plan, 'leftOut'> {
 /** They change with the configuration only. */
 const CHANNELS = new WeakMap<Catalog, Map<string, GroupChannels>>();
 
-/** Each account serves in the best dialect that it speaks. A group without any account keeps the first channel, which says so. */
+/**
+ * Each account serves in the best dialect that it speaks.
+ * A group without any account keeps the first channel, which says so.
+ */
 export function channelsOf(catalog: Catalog, caller: Caller, operation: rules.InferenceOperation): GroupChannels {
   const id = `${operation} ${caller.fallback ? 'of line' : 'of key'} ${caller.group.id}`;
   const known = CHANNELS.get(catalog)?.get(id);

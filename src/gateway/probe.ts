@@ -1,4 +1,7 @@
-/** A real, tiny streamed request to one account, paid by the operator: as a probe that changes no cooldown, or as a test whose outcome counts. */
+/**
+ * A real, tiny streamed request to one account, paid by the operator:
+ * as a probe that changes no cooldown, or as a test whose outcome counts.
+ */
 import {
   type Account,
   capabilitiesFor,
@@ -30,7 +33,10 @@ export interface ProbeResult {
   readonly status: number | null;
   readonly firstByteMs: number | null;
   readonly totalMs: number;
-  /** The provider's own error message without secrets, the code of a network error, or why nothing was sent; null when `ok`. */
+  /**
+   * The provider's own error message without secrets, the code of a network error,
+   * or why nothing was sent; null when `ok`.
+   */
   readonly message: string | null;
   readonly model: string | null;
   /** What the outcome says about the account; undefined when `ok` or nothing was sent. */

@@ -1,4 +1,7 @@
-/** Providers that are read on for a short time although the client is gone: only their usage report shows hidden reasoning. */
+/**
+ * Providers that are read on for a short time although the client is gone:
+ * only their usage report shows hidden reasoning.
+ */
 import type { Clock } from '../core/index.ts';
 
 export class ReadOn {

@@ -1,4 +1,7 @@
-/** A request as it was read, once, for all of its ways. What only one kind of way needs is made when the first of them is tried. */
+/**
+ * A request as it was read, once, for all of its ways.
+ * What only one kind of way needs is made when the first of them is tried.
+ */
 import { type MaybePromise, whenReady } from '../core/index.ts';
 import { SMALL_BODY_BYTES } from '../platform/web/index.ts';
 import * as rules from '../rules/index.ts';
@@ -21,7 +24,10 @@ export interface RequestRead extends PlannedRequest {
   readonly parts: RequestParts;
 }
 
-/** Without a promise when the body is complete and nothing has to be looked up. `known`: what was read to choose the group. */
+/**
+ * Without a promise when the body is complete and nothing has to be looked up.
+ * `known`: what was read to choose the group.
+ */
 export function readRequest(services: ReadServices, source: CallSource, known?: RequestParts) {
   const { call, caller, operation } = source;
   const { channels } = channelsOf(services.catalog(), caller, operation);
@@ -116,7 +122,8 @@ export class RequestParts {
   async #decode(caller: Caller): Promise<HubRead | HeldElsewhere> {
     const { call, operation, dialect: from } = this.#source;
     const bytes = await this.body();
-    // A conversion takes more memory than the body was read with. Once: each conversion begins when the one before has ended.
+    // A conversion takes more memory than the body was read with.
+    // Once: each conversion begins when the one before has ended.
     const copies = rules.WORKING_COPIES.converted - rules.WORKING_COPIES[this.#use];
     if (copies > 0 && bytes.length > SMALL_BODY_BYTES) call.reserveMemory().add(bytes.length * copies);
     this.#use = 'converted';

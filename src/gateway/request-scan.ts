@@ -1,4 +1,7 @@
-/** The first look at the body of a request: is it JSON, and within the limits of its operation. Nothing is parsed before. */
+/**
+ * The first look at the body of a request: is it JSON,
+ * and within the limits of its operation. Nothing is parsed before.
+ */
 import * as core from '../core/index.ts';
 import * as rules from '../rules/index.ts';
 
@@ -36,7 +39,10 @@ function lightLimits(findings: core.ShapeFindings | undefined): core.JsonLimits 
     : { ...limits, tokens: Math.min(rules.REQUEST_LIMITS.values, limits.tokens + values) };
 }
 
-/** The result of work on a light body. What is wrong with one, a thread finds too, and says it with the limits of all bodies. */
+/**
+ * The result of work on a light body. What is wrong with one,
+ * a thread finds too, and says it with the limits of all bodies.
+ */
 export function ifLight<T>(bytes: Buffer, steps: core.StepBudget, work: (light: core.StepBudget) => T): T | undefined {
   if (bytes.length > rules.LIGHT_BODY.bytes) return undefined;
   const light = new core.StepBudget(rules.LIGHT_BODY.steps);

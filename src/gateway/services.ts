@@ -28,7 +28,9 @@ export interface CallSource {
 
 type BodySource = Pick<CallSource, 'call' | 'operation'>;
 
-/** Reads the JSON body of an operation within the limit of its row. Without a promise when the body is complete already. */
+/**
+ * Reads the JSON body of an operation within the limit of its row. Without a promise when the body is complete already.
+ */
 export function readJsonBody(bodyLimit: GatewayServices['bodyLimit'], source: BodySource, use: BodyUse = 'forwarded') {
   const { call, operation } = source;
   expectJson(call);

@@ -66,7 +66,10 @@ function enterGroup(call: Call, { caller: { group, fallback } }: Way): void {
   call.addLogFields({ converted: undefined });
 }
 
-/** Whatever keeps a fallback line from serving the call, such as the balance at its price, the next one may do. Throws what ends the call. */
+/**
+ * Whatever keeps a fallback line from serving the call,
+ * such as the balance at its price, the next one may do. Throws what ends the call.
+ */
 function unavailable(call: Call, { caller }: Way, error: unknown): WayUnavailable {
   if (call.response.headersSent || !(error instanceof ApiError)) throw error;
   if (error instanceof WayUnavailable) return error;

@@ -1,4 +1,7 @@
-/** One request to a provider, on one account after another: what the native and the converted path say about it, and what they are told. */
+/**
+ * One request to a provider, on one account after another:
+ * what the native and the converted path say about it, and what they are told.
+ */
 import type { Account, Secrets } from '../catalog/index.ts';
 import type { Log, MaybePromise } from '../core/index.ts';
 import type { Fault, UpstreamFailure } from '../dialects/index.ts';
@@ -30,14 +33,20 @@ export interface UpstreamCall {
   readonly model?: Secrets['model'];
   /** Of the call; without it, these accounts are all that can serve it. */
   readonly tries?: Tries | undefined;
-  /** The same call without opaque values, after a provider rejected one of them. Undefined when it has none, or none any more. */
+  /**
+   * The same call without opaque values, after a provider rejected one of them.
+   * Undefined when it has none, or none any more.
+   */
   withoutOpaque?(): UpstreamCall | undefined;
   build(account: Account): MaybePromise<UpstreamRequest>;
   /** The attempt sent nothing to the client. */
   onFailed(): void;
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   classify(failure: UpstreamFailure, account: Account): Fault;
-  /** The request itself is at fault: sends the provider's error to the client, or throws that of the fault, which has no secrets. */
+  /**
+   * The request itself is at fault: sends the provider's error to the client,
+   * or throws that of the fault, which has no secrets.
+   */
   onRejected(failure: UpstreamFailure, fault: Fault, account: Account): void;
 }
 
@@ -51,17 +60,28 @@ export interface ResponseHead {
 export interface UpstreamControl {
   resume(): void;
   abort(): void;
-  /** The response turned out to be a failure before the client received anything; continues as if the status had been an error. */
+  /**
+   * The response turned out to be a failure before the client received anything;
+   * continues as if the status had been an error.
+   */
   reject(fault: Fault): void;
-  /** The client has its whole response, whatever the upstream still sends. `kind` is the fault of the account, if any. */
+  /**
+   * The client has its whole response, whatever the upstream still sends. `kind` is the fault of the account, if any.
+   */
   done(kind?: FaultKind): void;
 }
 
 export interface ResponseHandler {
-  /** Asked when the client disconnects. True: content has begun and usage is not reported, so the handler reads on for a short time. */
+  /**
+   * Asked when the client disconnects.
+   * True: content has begun and usage is not reported, so the handler reads on for a short time.
+   */
   readonly readsOn?: boolean;
   /** Returns false to pause the upstream. With `isLast`, `onEnd` follows in the same turn. */
   onData(chunk: Buffer, isLast?: boolean): boolean;
-  /** The upstream ended. Returns the fault of the account; a `Fault` says that the client got nothing and another account may be tried. */
+  /**
+   * The upstream ended. Returns the fault of the account;
+   * a `Fault` says that the client got nothing and another account may be tried.
+   */
   onEnd(error?: TransportError): FaultKind | Fault | undefined;
 }

@@ -1,4 +1,7 @@
-/** The one place that assembles a request to a provider: of native and converted calls, of counts and lists, of probes and tests of accounts. */
+/**
+ * The one place that assembles a request to a provider:
+ * of native and converted calls, of counts and lists, of probes and tests of accounts.
+ */
 import type { Account, Group } from '../catalog/index.ts';
 import { credentialHeaders, locateUpstream, type UpstreamRequest } from '../providers/upstream/index.ts';
 import * as rules from '../rules/index.ts';
@@ -8,7 +11,9 @@ export interface SentRequest extends Pick<UpstreamRequest, 'method' | 'body' | '
   readonly path: string;
   readonly model?: string;
   readonly headers: readonly string[];
-  /** `once`: on an idle connection that the provider is closing, it would stay unknown whether it received the request. */
+  /**
+   * `once`: on an idle connection that the provider is closing, it would stay unknown whether it received the request.
+   */
   readonly sends?: 'again' | 'once';
 }
 
@@ -26,7 +31,10 @@ export const upstreamRequest = (
   connection: sends === 'once' ? 'new' : 'any',
 });
 
-/** What a provider keeps for a caller: `reply` is a stored response, or an interaction; `file` is one that code of a messages reply made. */
+/**
+ * What a provider keeps for a caller: `reply` is a stored response,
+ * or an interaction; `file` is one that code of a messages reply made.
+ */
 export type HeldKind = 'reply' | 'cache' | 'container' | 'file';
 
 const FILES_BETA = ['anthropic-version', rules.DEFAULT_MESSAGES_VERSION, 'anthropic-beta', 'files-api-2025-04-14'];

@@ -1,4 +1,7 @@
-/** Background responses of responses-style groups: held before they are sent, followed, charged once. Reasons: docs/adr/0014-background-responses.md */
+/**
+ * Background responses of responses-style groups: held before they are sent, followed, charged once.
+ * Reasons: docs/adr/0014-background-responses.md
+ */
 import { sql } from 'kysely';
 import type { ErasedUser } from '../../access/people/index.ts';
 import { ApiError, errorFields, fail, formatNanos, type Repetition, repeat } from '../../core/index.ts';
@@ -107,7 +110,10 @@ class OpenCall implements BackgroundCall {
     );
   }
 
-  /** Resolves also when the database cannot be used: the client gets its response, which is paid for by the operator then. */
+  /**
+   * Resolves also when the database cannot be used: the client gets its response,
+   * which is paid for by the operator then.
+   */
   async #record(write: () => Promise<boolean>): Promise<void> {
     const { clock, log } = this.#services;
     for (let turn = 1; ; turn += 1) {

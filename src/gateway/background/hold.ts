@@ -11,7 +11,10 @@ import type { BackgroundServices, OtherOfRow } from './settle.ts';
 /** The provider has a day to finish; the ledger check reports a hold that is open an hour later. */
 const HOLD_HOURS = 25;
 
-/** Holds the maximum cost, because the response outlives its call, in one transaction with `insert`. Returns the reference. */
+/**
+ * Holds the maximum cost, because the response outlives its call,
+ * in one transaction with `insert`. Returns the reference.
+ */
 export async function holdMaximum(
   services: BackgroundServices,
   input: BackgroundInput,

@@ -1,10 +1,13 @@
-/** The newest events of a running response, and their copying to a client, at its pace. Bounded: the oldest events go first. */
+/**
+ * The newest events of a running response, and their copying to a client, at its pace.
+ * Bounded: the oldest events go first.
+ */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
 import type { Call, ClientStreams } from '../../platform/web/index.ts';
 
 /**
- * Resolves early where events are missing: the log has dropped them, or there is none. `isComplete`: the client has the last event of the
- * response, and its stream has ended.
+ * Resolves early where events are missing: the log has dropped them, or there is none.
+ * `isComplete`: the client has the last event of the response, and its stream has ended.
  */
 export async function copyEvents(call: Call, streams: ClientStreams, events: EventLog | undefined, after: number) {
   let isClosed = false;
@@ -77,7 +80,10 @@ export class EventLog {
     this.#notify();
   }
 
-  /** By a quarter more than necessary, so that not every event moves all others. The newest one stays, however large it is: it ends the stream. */
+  /**
+   * By a quarter more than necessary, so that not every event moves all others.
+   * The newest one stays, however large it is: it ends the stream.
+   */
   #shrink(): void {
     let removed = 0;
     for (; this.#bytes > this.#limit * 0.75 && removed < this.#events.length - 1; removed += 1)

@@ -1,4 +1,7 @@
-/** Rows of background responses that a process of ours makes. One transaction, under the lock of the row, ends one: charge and result. */
+/**
+ * Rows of background responses that a process of ours makes.
+ * One transaction, under the lock of the row, ends one: charge and result.
+ */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';

@@ -1,4 +1,7 @@
-/** One background response of this process: a streamed call without a client. Its last event waits for the result and the charge. */
+/**
+ * One background response of this process: a streamed call without a client.
+ * Its last event waits for the result and the charge.
+ */
 import { ApiError, errorFields, toApiError } from '../../core/index.ts';
 import type { HubError, HubRequest } from '../../dialects/index.ts';
 import { type BodyReservation, Call } from '../../platform/web/index.ts';

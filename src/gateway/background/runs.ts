@@ -1,4 +1,7 @@
-/** The background responses that this process makes, for groups that do not speak the responses dialect. Reasons: docs/adr/0014-background-responses.md */
+/**
+ * The background responses that this process makes, for groups that do not speak the responses dialect.
+ * Reasons: docs/adr/0014-background-responses.md
+ */
 import { errorFields, fail, failAt, newId, within } from '../../core/index.ts';
 import { type Call, type ClientStreams, idHeaders, STREAM_HEADERS, sendJson } from '../../platform/web/index.ts';
 import { BACKGROUND } from '../../rules/index.ts';

@@ -1,4 +1,6 @@
-/** The end of a background response: charged by its usage, or released, in one transaction with its row and its hold. */
+/**
+ * The end of a background response: charged by its usage, or released, in one transaction with its row and its hold.
+ */
 import { sql } from 'kysely';
 import type { Catalog } from '../../catalog/index.ts';
 import { estimateTokens, type Nanos } from '../../core/index.ts';

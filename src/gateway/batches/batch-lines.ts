@@ -1,4 +1,7 @@
-/** Where the requests of a batch are in its file: lines of JSON, or the list of a messages-dialect body. Pure: a thread can do it. */
+/**
+ * Where the requests of a batch are in its file: lines of JSON,
+ * or the list of a messages-dialect body. Pure: a thread can do it.
+ */
 import {
   elementsAt,
   failAt,

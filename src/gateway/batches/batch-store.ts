@@ -1,4 +1,7 @@
-/** Batches of users: made with all of their requests in one transaction, read, cancelled and deleted. A worker sends the requests. */
+/**
+ * Batches of users: made with all of their requests in one transaction, read, cancelled and deleted.
+ * A worker sends the requests.
+ */
 import { sql } from 'kysely';
 import type { Account, Catalog } from '../../catalog/index.ts';
 import { fail, failAt, newId } from '../../core/index.ts';

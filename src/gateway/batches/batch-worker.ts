@@ -1,6 +1,6 @@
 /**
- * Sends the requests of batches, each as a call of the key that made the batch, a few at a time. A request is marked as sent before it is, so
- * that one whose outcome is unknown after a crash is never sent twice.
+ * Sends the requests of batches, each as a call of the key that made the batch, a few at a time.
+ * A request is marked as sent before it is, so that one whose outcome is unknown after a crash is never sent twice.
  */
 import { sql } from 'kysely';
 import { errorFields, type Log, type Sealer, toApiError, within } from '../../core/index.ts';

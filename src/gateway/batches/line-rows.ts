@@ -1,4 +1,7 @@
-/** Rows of requests in batches: taken by one process at a time, fairly among users, and counted in their batch when they end. */
+/**
+ * Rows of requests in batches: taken by one process at a time,
+ * fairly among users, and counted in their batch when they end.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { ADVISORY_LOCK, type Db, type Row, type Tx } from '../../platform/db/index.ts';
 import { BATCHES, PROVIDER_BATCHES } from '../../rules/index.ts';
@@ -10,7 +13,10 @@ type LineState = 'succeeded' | 'errored' | 'canceled' | 'expired';
 const TAKING = 50;
 const leaseEnd = sql`now() + ${BATCHES.leaseMs} * interval '1 millisecond'`;
 
-/** The next request of the user with the fewest on their way, who has waited longest. Undefined when there is none to send now. */
+/**
+ * The next request of the user with the fewest on their way, who has waited longest.
+ * Undefined when there is none to send now.
+ */
 export const takeLine = (db: Db): Promise<LineRow | undefined> =>
   db.transaction().execute(async (tx) => {
     await lockLines(tx);
@@ -71,7 +77,10 @@ export const renewLines = (db: Db, lines: readonly LineRow[]) =>
     db,
   );
 
-/** Requests of processes that have ended are errors; those that wait in a batch that is cancelled, too old or too large end with it. */
+/**
+ * Requests of processes that have ended are errors; those that wait in a batch that is cancelled,
+ * too old or too large end with it.
+ */
 export async function endOverdue(db: Db): Promise<void> {
   await endLines(db, sql`state = 'errored'`, sql`state = 'sent' and lease_until < now()`);
   const isOver = sql<boolean>`state = 'waiting' and (user_id, batch_id) in (select user_id, id from batches where state = 'running'

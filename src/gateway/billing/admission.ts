@@ -1,4 +1,7 @@
-/** Billing on the path of a request, without a database write: admitted before anything is sent, charged once. Reasons: docs/adr/0013-charges.md */
+/**
+ * Billing on the path of a request, without a database write:
+ * admitted before anything is sent, charged once. Reasons: docs/adr/0013-charges.md
+ */
 import { type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
 import * as core from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
@@ -29,7 +32,10 @@ export interface Admission {
   /** Charges the usage. `reported` is the part of an estimated one that the provider reported. */
   settle(usage: HubUsage, from: SettledBy): void;
   release(): void;
-  /** Resolves once the usage record is on disk, or could not be written: the response is paid for and must still be delivered. */
+  /**
+   * Resolves once the usage record is on disk, or could not be written:
+   * the response is paid for and must still be delivered.
+   */
   flushed(): Promise<void>;
 }
 
@@ -66,7 +72,10 @@ export class Billing {
     return core.whenReady(reserved, open);
   }
 
-  /** The price of a request and the most that it can cost. Throws when the model, or the tier that the request chooses, has none. */
+  /**
+   * The price of a request and the most that it can cost.
+   * Throws when the model, or the tier that the request chooses, has none.
+   */
   quote(caller: Caller, facts: CallFacts): Quote {
     return quoteCall(caller, facts, this.#services.clock.now(), ({ id, rates }) => this.#ratesOf(id, rates));
   }
@@ -159,8 +168,8 @@ function chosenTier({ tiers = [], model, isBatch }: CallFacts, rates: ledger.Rat
 const BATCH_TIER: ChosenTier = { field: 'batch', tier: 'batch', isBinding: false };
 
 /**
- * The provider may serve another tier than the request chose, and reports it. Without a report, the chosen one is charged. It serves a request
- * of a batch as any other, so that a report of the standard tier says nothing.
+ * The provider may serve another tier than the request chose, and reports it. Without a report, the chosen one is
+ * charged. It serves a request of a batch as any other, so that a report of the standard tier says nothing.
  */
 function withTier<U extends HubUsage>(usage: U, { tier: choice, rates }: Pick<Quote, 'tier' | 'rates'>): U {
   if (!choice?.tier) return usage;

@@ -1,4 +1,7 @@
-/** Advice for a caller whose balance does not cover the maximum cost: the members that cause it, and values that would be admitted. */
+/**
+ * Advice for a caller whose balance does not cover the maximum cost:
+ * the members that cause it, and values that would be admitted.
+ */
 import { formatNanos, type MaybePromise, type Nanos } from '../../core/index.ts';
 import { InsufficientBalance } from '../../ledger/index.ts';
 import { assumedOutput, type CallFacts } from './call-facts.ts';

@@ -82,7 +82,10 @@ const LARGEST_IMAGE = { size: rules.IMAGE_PRESETS['4K']['16:9'], quality: 'high'
 const mayReadAudio = ({ mediaTokens = 0, moreInput = 0, toolInput = 0, wholeContext }: CallFacts): boolean =>
   mediaTokens > 0 || moreInput > 0 || toolInput > 0 || wholeContext !== undefined;
 
-/** One token for each byte of text, which no tokenizer in use exceeds. Nothing is read beyond the context, except that texts to embed have one each. */
+/**
+ * One token for each byte of text, which no tokenizer in use exceeds.
+ * Nothing is read beyond the context, except that texts to embed have one each.
+ */
 function maxInputOf({ style }: Caller['group'], facts: CallFacts): number {
   const { model, inputImages = 0, toolInput = 0, wholeContext, ownCalls = 0 } = facts;
   const images = inputImages === 0 ? 0 : inputImages * capabilitiesFor(style, model).imageTokens;

@@ -1,11 +1,17 @@
-/** Tokens of media, each by its own unit: pictures by their size, audio and video by their length, documents by their pages. */
+/**
+ * Tokens of media, each by its own unit: pictures by their size,
+ * audio and video by their length, documents by their pages.
+ */
 import { Base64File, imageSize, MAX_IMAGE_HEAD, mediaLength, type StepBudget } from '../../core/index.ts';
 import type { MediaSource } from '../../dialects/index.ts';
 import { MEDIA_TOKENS } from '../../rules/index.ts';
 
 export type MediaClaim = 'image' | 'audio' | 'video' | 'file';
 
-/** Estimated, of one part of a request. What it is called counts only where its bytes do not tell. `steps`: of the whole request. */
+/**
+ * Estimated, of one part of a request. What it is called counts only where its bytes do not tell.
+ * `steps`: of the whole request.
+ */
 export function estimateMedia(kind: MediaClaim, source: MediaSource, steps: StepBudget): number {
   if (source.kind !== 'base64') return kind === 'image' ? MEDIA_TOKENS.image : MEDIA_TOKENS.file;
   const file = new Base64File(source.data.length, (index) => source.data.charCodeAt(index));
@@ -26,7 +32,10 @@ function estimateImage(data: string): number {
   return Math.min(MEDIA_TOKENS.image, Math.max(MEDIA_TOKENS.minImage, tokens));
 }
 
-/** At most, of audio or video of this length. Providers read one frame of a video a second unless the request says otherwise. */
+/**
+ * At most, of audio or video of this length.
+ * Providers read one frame of a video a second unless the request says otherwise.
+ */
 export function tokensOfLength(kind: 'audio' | 'video', seconds: number, framesPerSecond = 1): number {
   const sound = seconds * MEDIA_TOKENS.audioSecond;
   if (kind === 'audio') return Math.ceil(sound);
@@ -41,7 +50,10 @@ const MAX_PAGES = 10_000;
 
 export const tokensOfDocument = (bytes: number): number => Math.ceil(bytes / BYTES_PER_PAGE) * MEDIA_TOKENS.page;
 
-/** A PDF counts its pages in its tree of pages, or has an object for each. Both may be compressed; then the size decides. */
+/**
+ * A PDF counts its pages in its tree of pages, or has an object for each.
+ * Both may be compressed; then the size decides.
+ */
 function pagesOf(data: string): number {
   const isWhole = data.length <= 2 * SEARCHED_CHARS;
   const searched = isWhole ? [data] : [data.slice(0, SEARCHED_CHARS), data.slice(-SEARCHED_CHARS)];

@@ -1,4 +1,7 @@
-/** The price of a call that names several models: some work beside its own, at their own price; of those of a router one serves, and the reply names it. */
+/**
+ * The price of a call that names several models: some work beside its own, at their own price;
+ * of those of a router one serves, and the reply names it.
+ */
 import type { Account, Model } from '../../catalog/index.ts';
 import type { ModelUsage, Nanos } from '../../core/index.ts';
 import { costOf, type MeteredUsage, type Rates } from '../../ledger/index.ts';
@@ -62,7 +65,10 @@ export function pricedUsage(given: MeteredUsage, call: PricedCallModels, source:
 
 const priceName = ({ priceId }: PricedModel): string => String(priceId ?? 0);
 
-/** The choice that the reply names. Where it names none of them, the dearest one is charged: which one served is not known. */
+/**
+ * The choice that the reply names. Where it names none of them,
+ * the dearest one is charged: which one served is not known.
+ */
 function servedBy(usage: MeteredUsage, call: PricedCallModels, { account, replyModel }: NamedSource): Priced {
   const choices = call.others.filter(isChoice);
   const own: Priced = { rates: call.rates, priceId: call.priceId };

@@ -47,12 +47,17 @@ const fallbackOutput = (value: unknown): number =>
 /** Members that make the model write more than the limit counts. */
 export const LIFTING_MEMBERS = ['enable_thinking', 'thinking_budget', 'prediction', 'fallbacks'] as const;
 
-/** One server counts reasoning beside the limit, and only its own budget limits it. Servers read "true" and 1 as true. */
+/**
+ * One server counts reasoning beside the limit, and only its own budget limits it. Servers read "true" and 1 as true.
+ */
 const isLifted = (operation: rules.InferenceOperation, read: Read): boolean =>
   operation === 'chat.create' &&
   ((read('enable_thinking') ?? false) !== false || Number(read('thinking_budget') ?? 0) > 0);
 
-/** A limit of another server counts where it is larger, and without one of the dialect. Some read a negative one as none. */
+/**
+ * A limit of another server counts where it is larger, and without one of the dialect.
+ * Some read a negative one as none.
+ */
 function largestOf(limit: number | undefined, operation: rules.InferenceOperation, read: Read): number | undefined {
   const others = (rules.FOREIGN_LIMITS[operation] ?? []).flatMap((name) => countIn(read(name), name) ?? []);
   if (limit === undefined || others.some((value) => value < 0)) return undefined;

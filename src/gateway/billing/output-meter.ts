@@ -1,4 +1,7 @@
-/** The meter of a stream's visible output, for estimates. Keeps its beginning and samples the rest; an event counts where it begins, however long it is. */
+/**
+ * The meter of a stream's visible output, for estimates.
+ * Keeps its beginning and samples the rest; an event counts where it begins, however long it is.
+ */
 import { blockData, blocksOf, estimateTokens, nextBlockEnd } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
@@ -8,7 +11,10 @@ import { visibleIn } from './visible-text.ts';
 const EXACT_BYTES = 32 * 1024;
 const MAX_EXACT_CHUNK = 4 * EXACT_BYTES;
 const WINDOW_BYTES = 2 * 1024;
-/** From one window to the next: 16 times its width, and more in long streams, so that their memory grows with the logarithm. */
+/**
+ * From one window to the next: 16 times its width, and more in long streams,
+ * so that their memory grows with the logarithm.
+ */
 const MIN_STRIDE = 16 * WINDOW_BYTES;
 const STRIDE_SHARE = 1 / 8;
 
@@ -101,7 +107,10 @@ export class OutputMeter {
     return visible + this.#hiddenTokens(visible);
   }
 
-  /** Of reasoning that is not shown, at the pace of the text: where it is not announced, silences count for a client that has left, which must not hide work. */
+  /**
+   * Of reasoning that is not shown, at the pace of the text:
+   * where it is not announced, silences count for a client that has left, which must not hide work.
+   */
   #hiddenTokens(visible: number): number {
     const isSilent = SILENT.has(this.#dialect);
     if (visible === 0 || (isSilent && !this.#times.isLeft())) return 0;

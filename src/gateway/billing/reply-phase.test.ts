@@ -3,7 +3,9 @@ import { test } from 'node:test';
 import type { UpstreamDialect } from '../../rules/index.ts';
 import { type ReplyPhase, replyPhase } from './reply-phase.ts';
 
-/** The last signals of a reply: from the first of them on, a provider is read for its usage although the client is gone. */
+/**
+ * The last signals of a reply: from the first of them on, a provider is read for its usage although the client is gone.
+ */
 const EVENTS: Readonly<Record<UpstreamDialect, readonly (readonly [event: object, phase: ReplyPhase])[]>> = {
   messages: [
     [{ type: 'content_block_delta', delta: { text: 'a' } }, 'content'],

@@ -1,4 +1,7 @@
-/** Where a streamed reply stands: after the end of its content usage follows within moments. Some signals, such as the end of a block, may be followed by more. */
+/**
+ * Where a streamed reply stands: after the end of its content usage follows within moments.
+ * Some signals, such as the end of a block, may be followed by more.
+ */
 import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
 import { each, type UpstreamDialect } from '../../rules/index.ts';
 

@@ -1,4 +1,7 @@
-/** What a request makes a provider read: text, and media of any kind. Admission reserves for all of it: a small body can cost much. */
+/**
+ * What a request makes a provider read: text, and media of any kind.
+ * Admission reserves for all of it: a small body can cost much.
+ */
 import { randomUUID } from 'node:crypto';
 import * as core from '../../core/index.ts';
 import { MEDIA_TOKENS, MEDIA_TYPES, words } from '../../rules/index.ts';

@@ -1,4 +1,7 @@
-/** Estimated input tokens: where a provider cannot count, or reports no usage. Media by their own units, never by encoded bytes. */
+/**
+ * Estimated input tokens: where a provider cannot count, or reports no usage.
+ * Media by their own units, never by encoded bytes.
+ */
 import { estimateTokens, StepBudget, valueOfJson } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
@@ -10,7 +13,10 @@ const PER_MESSAGE = 4;
 /** Instructions that providers add when tools are offered. */
 const TOOLS_BASE = 350;
 
-/** Longer texts are estimated by samples: a megabyte takes 60 to 600 ms. They begin at a random place, so that no caller can write text between them. */
+/**
+ * Longer texts are estimated by samples: a megabyte takes 60 to 600 ms.
+ * They begin at a random place, so that no caller can write text between them.
+ */
 const EXACT_CHARS = 64 * 1024;
 const SAMPLE_CHARS = 2 * 1024;
 const OFFSET = Math.random();
@@ -21,7 +27,10 @@ export type InputEstimate = (exactChars?: number) => number;
 /** Of an estimate that every call needs, and that a true figure replaces: half a millisecond. */
 export const ROUGH_CHARS = 8 * 1024;
 
-/** Of a body in the client's dialect, or of its texts. `steps`: of the request while it is read; an estimate that charges has its own, and is not refused. */
+/**
+ * Of a body in the client's dialect, or of its texts.
+ * `steps`: of the request while it is read; an estimate that charges has its own, and is not refused.
+ */
 export function estimateBody(dialect: Dialect, body: unknown, steps = new StepBudget()): number {
   const request = hubOf(dialect, body);
   if (request) return estimateRequest(request, undefined, steps);
@@ -60,7 +69,10 @@ const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t' };
 const USUAL_TOKENS_PER_BYTE = 1 / 3;
 const ENCODED_RUN = /[A-Za-z0-9+/=_-]{256,}/g;
 
-/** Of a body too large for the event loop, by samples and what the scan found: within a tenth of the other estimate of conversations. */
+/**
+ * Of a body too large for the event loop, by samples and what the scan found:
+ * within a tenth of the other estimate of conversations.
+ */
 export function estimateLarge(body: Buffer, facts: LargeFacts): number {
   const mediaBytes = body.length - facts.bodyBytes;
   // Between large media, short text is easily missed.

@@ -37,7 +37,10 @@ export interface Use {
   readonly reads: number;
 }
 
-/** The hosted tools of a request, as plain data: what would be admitted instead is computed only when the balance is short. */
+/**
+ * The hosted tools of a request, as plain data: what would be admitted
+ * instead is computed only when the balance is short.
+ */
 export interface ToolUses {
   readonly uses: readonly Use[];
   readonly calls: number | undefined;
@@ -158,7 +161,10 @@ function writtenBy({ tool, row, path }: Omit<Use, 'uses'>): number {
   return each * Math.max(1, Math.ceil(frames));
 }
 
-/** Members that limit uses and results, where the dialect has them: those of a tool in messages, one for all tools in responses. */
+/**
+ * Members that limit uses and results, where the dialect has them:
+ * those of a tool in messages, one for all tools in responses.
+ */
 export function toolLevers({ uses, calls, limitsAll }: ToolUses): Lever<ToolBounds>[] {
   if (limitsAll) {
     const value = calls ?? sum(uses.map(({ uses: count }) => count));

@@ -7,7 +7,10 @@ export interface UsageEstimate {
   output(): number;
 }
 
-/** What a call is charged by: the report, and a marked estimate of what it lacks, such as zeros for a reply that can be seen. `isFinished`: no output means none. */
+/**
+ * What a call is charged by: the report, and a marked estimate of what it lacks,
+ * such as zeros for a reply that can be seen. `isFinished`: no output means none.
+ */
 export function chargedUsage(reported: HubUsage | undefined, estimate: UsageEstimate, isFinished: boolean): HubUsage {
   const isReport = reported && (!reported.estimated || reported.invalid !== undefined);
   if (isReport && !(hasNoTokens(reported) && estimate.output() > 0)) return reported;

@@ -1,4 +1,7 @@
-/** The visible text of a reply in each wire format: text, thoughts, refusals, arguments; no pictures or hosted results. For estimates. */
+/**
+ * The visible text of a reply in each wire format: text, thoughts, refusals,
+ * arguments; no pictures or hosted results. For estimates.
+ */
 import { type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
 import type { UpstreamDialect } from '../../rules/index.ts';
 

@@ -1,4 +1,7 @@
-/** A call that continues a conversation: its items go into the request, and what the turn adds is kept before the response ends. */
+/**
+ * A call that continues a conversation: its items go into the request,
+ * and what the turn adds is kept before the response ends.
+ */
 import { ApiError, bufferOf, errorFields, fail, failAt, type Log, readSse, valueOfJson } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import { CONVERSATIONS, WORKING_COPIES } from '../../rules/index.ts';

@@ -1,4 +1,7 @@
-/** A responses request that names a conversation, as one with its items. Everything else of the body stays byte for byte. Pure: a thread can do it. */
+/**
+ * A responses request that names a conversation, as one with its items.
+ * Everything else of the body stays byte for byte. Pure: a thread can do it.
+ */
 import { elementsAt, failAt, measureMembers, type Span, spliceAll, valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { CONVERSATION_ID, REQUEST_JSON_LIMITS } from '../../rules/index.ts';

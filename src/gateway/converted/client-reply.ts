@@ -1,4 +1,7 @@
-/** The client's side of a converted reply, shared by its attempts and rounds: JSON events for a WebSocket turn, SSE for HTTP. */
+/**
+ * The client's side of a converted reply, shared by its attempts and rounds:
+ * JSON events for a WebSocket turn, SSE for HTTP.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type HubEvent, type HubItem, type JsonObject, NO_USAGE, type StreamEncoder } from '../../dialects/index.ts';
 import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
@@ -18,7 +21,10 @@ export class ClientReply {
   readonly #isTurn: boolean;
   #encoder: StreamEncoder | undefined;
   #stream: ClientStream | undefined;
-  /** Blocks of the current read. Joined once, because adding each to a string would build a rope that has to be flattened. */
+  /**
+   * Blocks of the current read. Joined once, because adding each to a
+   * string would build a rope that has to be flattened.
+   */
   #pending: string[] = [];
   #items: HubItem[] = [];
   #omittedTools: readonly number[] = [];
@@ -69,14 +75,20 @@ export class ClientReply {
     }
   }
 
-  /** Clients of this dialect show the input of `message_start` as the length of the context; the end of the stream has the true count. */
+  /**
+   * Clients of this dialect show the input of `message_start` as the length of the context;
+   * the end of the stream has the true count.
+   */
   #withEstimate(start: Extract<HubEvent, { kind: 'start' }>): HubEvent {
     const { pair, inputTokens } = this.#context;
     if (pair.client.dialect !== 'messages') return start;
     return { ...start, usage: { ...NO_USAGE, input: inputTokens(ROUGH_CHARS) } };
   }
 
-  /** The header of a stream is gone, so a comment before the last events names what is missing. A WebSocket has no comments. */
+  /**
+   * The header of a stream is gone, so a comment before the last events names what is missing.
+   * A WebSocket has no comments.
+   */
   #nameOmitted(omitted: readonly string[]): void {
     const [names] = Object.values(droppedHeaders(omittedFromReply(this.#context, { items: this.#items, omitted })));
     this.#items = [];
@@ -95,7 +107,10 @@ export class ClientReply {
     this.#stream?.end(this.#take().join(''));
   }
 
-  /** Sends a reply that arrived as one body to a client that asked for a stream. Very many events are encoded in several turns. */
+  /**
+   * Sends a reply that arrived as one body to a client that asked for a stream.
+   * Very many events are encoded in several turns.
+   */
   async sendWhole(events: readonly HubEvent[], encoded: EncodedFor): Promise<void> {
     const { call, services } = this.#context;
     this.#omittedTools = encoded.encoded.omittedTools;

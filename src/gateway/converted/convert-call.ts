@@ -1,4 +1,7 @@
-/** The converted path: request and reply pass through the hub. What is dropped is named; what cannot be converted is rejected first. */
+/**
+ * The converted path: request and reply pass through the hub.
+ * What is dropped is named; what cannot be converted is rejected first.
+ */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { parseJson } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
@@ -80,7 +83,9 @@ function tiersOf({ client, upstream }: dialects.Pair, { meta }: dialects.HubRequ
   return rules.chosenTiers((name) => (name === field ? meta.serviceTier : undefined));
 }
 
-/** Adds what the client's dialect cannot carry: opaque values kept from earlier turns, and bytes of media named by URL. */
+/**
+ * Adds what the client's dialect cannot carry: opaque values kept from earlier turns, and bytes of media named by URL.
+ */
 async function complete(
   { opaqueCache, rejectedOpaques, mediaFetcher }: ConvertedServices,
   call: Call,

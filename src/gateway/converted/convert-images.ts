@@ -1,4 +1,7 @@
-/** Image requests on models that draw inside a conversation (beyond G 4.1): checked by the images API, converted, and sent once. */
+/**
+ * Image requests on models that draw inside a conversation (beyond G 4.1):
+ * checked by the images API, converted, and sent once.
+ */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { fail, failAt } from '../../core/index.ts';
 import { pairOf } from '../../dialects/index.ts';

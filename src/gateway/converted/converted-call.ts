@@ -1,4 +1,6 @@
-/** One converted call as a state machine: rounds until the reply is complete, each with failover. Charges exactly once. */
+/**
+ * One converted call as a state machine: rounds until the reply is complete, each with failover. Charges exactly once.
+ */
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, EVENT_STREAM, isEventStream } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
@@ -105,7 +107,10 @@ export class ConvertedCall implements RoundHost {
     return { ...request.upstreamCall(onResponse), onFailed };
   }
 
-  /** Some servers respond to a stream request with one JSON body; the client still gets a stream. No content type means a stream. */
+  /**
+   * Some servers respond to a stream request with one JSON body;
+   * the client still gets a stream. No content type means a stream.
+   */
   #open(request: RoundRequest, head: ResponseHead, upstream: UpstreamControl): RoundResponse {
     const isStream = request.hub.stream && isEventStream(head.headers['content-type'] ?? EVENT_STREAM);
     this.#response = isStream
@@ -114,7 +119,10 @@ export class ConvertedCall implements RoundHost {
     return this.#response;
   }
 
-  /** A reply stays with its account, a conversation with the issuer of its opaque values, and a session where its prompt cache is warm. */
+  /**
+   * A reply stays with its account, a conversation with the issuer of its opaque values,
+   * and a session where its prompt cache is warm.
+   */
   #affinityOf(round: dialects.HubRequest): Affinity {
     const { accounts, services, call, caller } = this.context;
     const [tag] = dialects.accountTagsIn(round);
@@ -133,7 +141,10 @@ export class ConvertedCall implements RoundHost {
     this.#abandon(undefined);
   }
 
-  /** The reply ends without a finish. Charges completed rounds and an estimate of the open one, which is aborted before it reports usage. */
+  /**
+   * The reply ends without a finish.
+   * Charges completed rounds and an estimate of the open one, which is aborted before it reports usage.
+   */
   #abandon(sentTo: Account | undefined): void {
     const open = this.#openUsage(sentTo);
     const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;

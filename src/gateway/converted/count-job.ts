@@ -1,4 +1,7 @@
-/** The work of a token count beside its decoding, as jobs: finding what the request continues, and writing it for a provider. */
+/**
+ * The work of a token count beside its decoding, as jobs:
+ * finding what the request continues, and writing it for a provider.
+ */
 import { type PackedJson, valueAt } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';

@@ -1,4 +1,7 @@
-/** Token counts (G 4.3, G 4.6.3), by the provider or estimated; never charged. A converted count takes no account slot, and gives up rather than wait. */
+/**
+ * Token counts (G 4.3, G 4.6.3), by the provider or estimated; never charged.
+ * A converted count takes no account slot, and gives up rather than wait.
+ */
 import { capabilitiesFor, type Model } from '../../catalog/index.ts';
 import { ApiError, bufferOf } from '../../core/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';

@@ -1,4 +1,7 @@
-/** Decoding of a converted request, with what admission needs; in a thread if it has many values, and again with its stored turns. */
+/**
+ * Decoding of a converted request, with what admission needs;
+ * in a thread if it has many values, and again with its stored turns.
+ */
 import type { PackedJson, StepBudget } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
@@ -41,7 +44,10 @@ export type Decoded =
   | {
       readonly refersTo?: undefined;
       readonly request: dialects.HubRequest;
-      /** JSON text of the input items that the request adds, where the response is kept with them; of all of them for a summary. */
+      /**
+       * JSON text of the input items that the request adds,
+       * where the response is kept with them; of all of them for a summary.
+       */
       readonly input: string;
       readonly facts: BodyFacts;
       /** Of a count: the model as the body names it, and the estimate. */

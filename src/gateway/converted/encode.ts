@@ -1,4 +1,6 @@
-/** Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes. */
+/**
+ * Encoding of a request for an account, in a thread when the request is large: its JSON text then comes back as bytes.
+ */
 import { bufferOf, type PackedJson, type StepBudget } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';

@@ -1,4 +1,7 @@
-/** Response headers of converted responses, and what they name: fields that were dropped, content that the client's dialect has no form for. */
+/**
+ * Response headers of converted responses, and what they name:
+ * fields that were dropped, content that the client's dialect has no form for.
+ */
 import { type HubReply, omittedFrom } from '../../dialects/index.ts';
 import { idHeaders } from '../../platform/web/index.ts';
 import { droppedHeaders } from '../dropped.ts';

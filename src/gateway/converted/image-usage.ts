@@ -12,7 +12,10 @@ const kindOf = (size: string): string => `${size}/auto`;
 
 export const requestedImages = ({ size }: ConvertedImages): ImageCount => ({ kind: kindOf(size), count: 1 });
 
-/** The pictures of the reply in the size that they have. Without any, the client left while the provider made the one asked for. */
+/**
+ * The pictures of the reply in the size that they have.
+ * Without any, the client left while the provider made the one asked for.
+ */
 export function madeImages(requested: ConvertedImages, items: readonly HubItem[]): ImageCount {
   const [first, ...others] = picturesIn(items);
   if (!first) return requestedImages(requested);

@@ -1,4 +1,7 @@
-/** Media named by URL, for providers that accept only bytes: fetched through the guarded fetcher. A URL that is not public is rejected. */
+/**
+ * Media named by URL, for providers that accept only bytes:
+ * fetched through the guarded fetcher. A URL that is not public is rejected.
+ */
 import { ApiError, fail } from '../../core/index.ts';
 import { clientOf, type HubItem, type HubPart, type HubRequest, type MediaSource } from '../../dialects/index.ts';
 import type { BodyReservation } from '../../platform/web/index.ts';
@@ -9,7 +12,10 @@ const MAX_PARTS = 20;
 /** All media of a request together, each as often as the request names it. */
 const MAX_TOTAL_BYTES = 40 * MIB;
 const TIMEOUT_MS = 20_000;
-/** Memory of media on the way to the provider: the bytes, base64 in the request, in its JSON text and in the encoded text. */
+/**
+ * Memory of media on the way to the provider: the bytes,
+ * base64 in the request, in its JSON text and in the encoded text.
+ */
 const MEMORY_PER_BYTE = 5;
 
 export interface MediaFetcher {

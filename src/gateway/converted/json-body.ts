@@ -1,4 +1,7 @@
-/** Bodies of requests that are converted: parsed within the limits of JSON, and as text on the way between the event loop and the thread. */
+/**
+ * Bodies of requests that are converted: parsed within the limits of JSON,
+ * and as text on the way between the event loop and the thread.
+ */
 import { isUtf8 } from 'node:buffer';
 import * as core from '../../core/index.ts';
 import { type HubRequest, isObject } from '../../dialects/index.ts';
@@ -19,7 +22,10 @@ function parseScanned(bytes: Buffer, text: string, options: { steps: core.StepBu
   return (isPlain ? JSON.parse(text) : core.parseJson(text, 'client')) as JsonBody;
 }
 
-/** Parses a short body with too few brackets to be deep, at a tenth of the scan's time. Undefined when the scan has to decide. */
+/**
+ * Parses a short body with too few brackets to be deep, at a tenth of the scan's time.
+ * Undefined when the scan has to decide.
+ */
 function parseSmall(bytes: Buffer, text: string): JsonBody | undefined {
   if (text.length > JSON_LIMITS.harmlessChars || !isUtf8(bytes) || core.mayBeDeep(text)) return undefined;
   try {

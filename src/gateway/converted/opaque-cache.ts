@@ -1,4 +1,7 @@
-/** Opaque values for clients whose dialect cannot carry them. Every use renews an entry: the beginning of a conversation must not change while it lasts. */
+/**
+ * Opaque values for clients whose dialect cannot carry them.
+ * Every use renews an entry: the beginning of a conversation must not change while it lasts.
+ */
 import { type Clock, RecentMap } from '../../core/index.ts';
 import type { OpaqueForCall } from '../../dialects/index.ts';
 

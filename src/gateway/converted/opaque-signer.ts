@@ -1,4 +1,7 @@
-/** Signatures of opaque values, bound to user and group: a value of another user, or with a changed account or id, counts as stale. */
+/**
+ * Signatures of opaque values, bound to user and group:
+ * a value of another user, or with a changed account or id, counts as stale.
+ */
 import { timingSafeEqual } from 'node:crypto';
 import { hmac } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, type SignOpaque, withoutForged } from '../../dialects/index.ts';

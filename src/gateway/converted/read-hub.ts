@@ -16,7 +16,10 @@ export interface HubSource extends Pick<DecodeInput, 'operation' | 'from' | 'byt
 }
 type HubServices = Pick<ConvertedServices, 'threads' | 'store' | 'opaqueKey'>;
 
-/** `size`: bytes with those of stored turns; none where it was light enough to be decoded at once. `previous`: what it continues. */
+/**
+ * `size`: bytes with those of stored turns; none where it was light enough to be decoded at once.
+ * `previous`: what it continues.
+ */
 export type HubRead = Exclude<Decoded, Unexpanded> & {
   readonly size: number;
   readonly previous?: StoredHead | undefined;
@@ -37,7 +40,10 @@ export async function readHub(services: HubServices, caller: Caller, { call, ...
   return 'held' in read ? read : withRoom(services.store, key, read);
 }
 
-/** Decodes a body, and again with the stored turns that it refers to. Values that were signed for another group than the caller's are left out. */
+/**
+ * Decodes a body, and again with the stored turns that it refers to.
+ * Values that were signed for another group than the caller's are left out.
+ */
 export async function decodeWhole(
   { threads, store, opaqueKey }: HubServices,
   call: Call,
@@ -63,7 +69,10 @@ export async function decodeWhole(
   return { ...expanded, size, previous };
 }
 
-/** A response that exceeds the limits of its key is not stored, and says so. One that has to be stored is refused at once. */
+/**
+ * A response that exceeds the limits of its key is not stored, and says so.
+ * One that has to be stored is refused at once.
+ */
 async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead): Promise<HubRead> {
   const { request } = read;
   const { state } = request;
@@ -79,7 +88,10 @@ async function withRoom(store: ResponseStore, key: Caller['key'], read: HubRead)
   return { ...read, request: { ...request, state: { ...state, store: false } }, input: '[]' };
 }
 
-/** Generate-content requests have their model and method in the path. The gateway writes events only, not the one list of all of them. */
+/**
+ * Generate-content requests have their model and method in the path.
+ * The gateway writes events only, not the one list of all of them.
+ */
 function headInPath(call: Call, operation: InferenceOperation) {
   const stream = operation === 'generate.stream';
   if (stream && !/(?:^|&)\$?alt=sse(?:&|$)/.test(call.query))

@@ -1,4 +1,7 @@
-/** Opaque values that their provider has rejected, removed before sending: each would cost a failed attempt. For minutes: it may have been a mistake. */
+/**
+ * Opaque values that their provider has rejected, removed before sending:
+ * each would cost a failed attempt. For minutes: it may have been a mistake.
+ */
 import { hash } from 'node:crypto';
 import { type Clock, RecentMap } from '../../core/index.ts';
 import { type HubRequest, type Opaque, opaquesIn, withoutRejected } from '../../dialects/index.ts';

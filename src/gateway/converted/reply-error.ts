@@ -1,4 +1,7 @@
-/** An error inside a provider's reply, as a fault of its account and as an error for the client: our secrets removed, the client's field names. */
+/**
+ * An error inside a provider's reply, as a fault of its account and as an error for the client:
+ * our secrets removed, the client's field names.
+ */
 import type { Account } from '../../catalog/index.ts';
 import { type CompleteReply, type Fault, type HubError, type HubItem, withClientField } from '../../dialects/index.ts';
 import { faultRow, REPLY_LIMITS } from '../../rules/index.ts';

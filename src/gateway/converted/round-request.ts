@@ -49,7 +49,10 @@ export class RoundRequest {
     return { requestId: call.id, account: services.accountTag(account.id), thinkTags, sign };
   }
 
-  /** Encodes once per upstream model name; once per account with opaque values, rejected options or capabilities of its server. */
+  /**
+   * Encodes once per upstream model name; once per account with opaque values,
+   * rejected options or capabilities of its server.
+   */
   encode(account: Account): MaybePromise<EncodedFor> {
     const name = upstreamName(this.#context.model, account);
     const lessons = this.#retry.lessonsFor(account, name);

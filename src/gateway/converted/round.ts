@@ -11,7 +11,9 @@ export interface RoundHost {
   readonly rounds: ReplyRounds;
   readonly client: ClientReply;
   usageOf(round: MeteredRound): HubUsage;
-  /** The reply is complete: charges all rounds and keeps what later turns refer to. Resolves when the charge is on disk. */
+  /**
+   * The reply is complete: charges all rounds and keeps what later turns refer to. Resolves when the charge is on disk.
+   */
   complete(reply: CompletedReply): Promise<void>;
 }
 
@@ -38,6 +40,9 @@ export interface RoundResponse extends ResponseHandler {
   resume(): void;
   readonly model?: string | undefined;
   readonly reported?: HubUsage | undefined;
-  /** Estimates the usage so far, for a client that disconnected; undefined when the client has received nothing of this round. */
+  /**
+   * Estimates the usage so far, for a client that disconnected;
+   * undefined when the client has received nothing of this round.
+   */
   estimate(): HubUsage | undefined;
 }

@@ -1,4 +1,7 @@
-/** The rounds of one reply. A provider may pause and expect the same request with its output so far; the client sees one reply, with usage added up. */
+/**
+ * The rounds of one reply. A provider may pause and expect the same request with its output so far;
+ * the client sees one reply, with usage added up.
+ */
 import type { Account } from '../../catalog/index.ts';
 import type { HubEvent, HubItem, HubReply, HubRequest, HubStop, HubUsage } from '../../dialects/index.ts';
 import { sumUsage } from '../billing/usage.ts';
@@ -63,7 +66,10 @@ export class ReplyRounds {
     return sumUsage(this.#usage, usage);
   }
 
-  /** Returns an event of the current round as an event of the whole reply; undefined when an earlier round sent it already. */
+  /**
+   * Returns an event of the current round as an event of the whole reply;
+   * undefined when an earlier round sent it already.
+   */
   renumber(event: HubEvent): HubEvent | undefined {
     if (event.kind === 'start') {
       if (this.#isStarted) return undefined;

@@ -1,4 +1,7 @@
-/** Stored responses as their readers get them: the object, its events, or a page of its input. Large ones are read in a thread. */
+/**
+ * Stored responses as their readers get them: the object, its events, or a page of its input.
+ * Large ones are read in a thread.
+ */
 import { failAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Call, SMALL_BODY_BYTES } from '../../platform/web/index.ts';

@@ -1,4 +1,7 @@
-/** The streamed response of one round, in the turn in which bytes arrive. Its head waits for the first event, so that an early failure keeps its status. */
+/**
+ * The streamed response of one round, in the turn in which bytes arrive.
+ * Its head waits for the first event, so that an early failure keeps its status.
+ */
 import type { Account } from '../../catalog/index.ts';
 import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
@@ -77,7 +80,10 @@ export class StreamResponse implements RoundResponse {
     return this.#decoding.usage;
   }
 
-  /** What the provider reported so far counts. Input comes early, and a reported output of an unfinished reply is a lower bound. */
+  /**
+   * What the provider reported so far counts. Input comes early,
+   * and a reported output of an unfinished reply is a lower bound.
+   */
   estimate(): dialects.HubUsage {
     return this.#usageOf(this.#decoding.usage, false);
   }

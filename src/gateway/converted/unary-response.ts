@@ -1,4 +1,6 @@
-/** The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything. */
+/**
+ * The response of one round that arrives as one JSON body: read in full and decoded before the client gets anything.
+ */
 import type { Account } from '../../catalog/index.ts';
 import * as core from '../../core/index.ts';
 import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';

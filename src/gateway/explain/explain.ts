@@ -1,4 +1,7 @@
-/** The plan of a call that is not sent: its request is read for every way, and compared with accounts, price and wallet. Shows nothing of the body. */
+/**
+ * The plan of a call that is not sent: its request is read for every way,
+ * and compared with accounts, price and wallet. Shows nothing of the body.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, fallbackTarget, priceAt } from '../../catalog/index.ts';
@@ -166,7 +169,10 @@ class Explanation {
     }
   }
 
-  /** What the plan leaves out of a group: also better dialects that none of its accounts speaks, and accounts that speak none. */
+  /**
+   * What the plan leaves out of a group: also better dialects that none of its accounts speaks,
+   * and accounts that speak none.
+   */
   #noteGroup(caller: Caller, leftOut: readonly UnusedWay[]): void {
     const { group } = caller;
     const catalog = this.#services.catalog();
@@ -257,7 +263,9 @@ class Explanation {
     );
   }
 
-  /** The way that serves the call, or the error of its client: what a call would do, with the accounts as they are now. */
+  /**
+   * The way that serves the call, or the error of its client: what a call would do, with the accounts as they are now.
+   */
   #decide(order: Plan, all: readonly Candidate[]): Candidate | core.ApiError | undefined {
     const { clock, pool } = this.#services;
     const operation = rules.inferenceRow(this.#operation).timeouts;

@@ -1,4 +1,7 @@
-/** Files of users, sealed in the database: one content for all replicas, in the same backup and erasure as everything else of a user. */
+/**
+ * Files of users, sealed in the database: one content for all replicas,
+ * in the same backup and erasure as everything else of a user.
+ */
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { fail, failAt, type Span } from '../../core/index.ts';
@@ -69,7 +72,10 @@ export class FileStore {
     return this.#inTransaction((tx) => this.#insert(tx, owner, file));
   }
 
-  /** The next piece. One that begins elsewhere than the last one ended is refused, so that a repeated piece is not kept twice. */
+  /**
+   * The next piece. One that begins elsewhere than the last one ended is refused,
+   * so that a repeated piece is not kept twice.
+   */
   append(piece: Piece, content: AsyncIterable<Buffer>): Promise<StoredFile> {
     return this.#inTransaction((tx) => this.#append(tx, piece, content));
   }

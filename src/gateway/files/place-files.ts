@@ -1,7 +1,7 @@
 /**
- * Files that a request names by the ids of the gateway, and the request with their content in the place of the ids. A provider gets what it would
- * get from a caller who sends the content itself, so that limits, prices and conversions hold as they are. Everything else of the body stays
- * byte for byte. Pure: a thread can do it.
+ * Files that a request names by the ids of the gateway, and the request with their content in the place of the ids.
+ * A provider gets what it would get from a caller who sends the content itself, so that limits,
+ * prices and conversions hold as they are. Everything else of the body stays byte for byte. Pure: a thread can do it.
  */
 import {
   elementsAt,
@@ -35,7 +35,10 @@ interface FileReference {
 
 const PREFIX = Buffer.from(FILE_ID.prefix);
 
-/** Nearly every body has none, which costs one native search. An id that is hidden by escapes is not found, and refused as one of the provider. */
+/**
+ * Nearly every body has none, which costs one native search.
+ * An id that is hidden by escapes is not found, and refused as one of the provider.
+ */
 export const mayNameFiles = (body: Buffer): boolean => body.includes(PREFIX);
 
 /** The ids that the request names where a file can stand, one for each place. */

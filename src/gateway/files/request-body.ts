@@ -11,7 +11,10 @@ export interface FileServices extends Pick<GatewayServices, 'bodyLimit' | 'threa
   readonly files: FileStore;
 }
 
-/** The JSON body of a request, with the items of its conversation, and files in the place of their ids. Without a promise when it is complete already and names none. */
+/**
+ * The JSON body of a request, with the items of its conversation, and files in the place of their ids.
+ * Without a promise when it is complete already and names none.
+ */
 export const readRequestBody = (services: FileServices, source: CallSource, use?: BodyUse): MaybePromise<Buffer> =>
   whenReady(readJsonBody(services.bodyLimit, source, use), (body) =>
     whenReady(mayNameConversation(body) ? continueConversation(services, source, body) : body, (whole) =>

@@ -1,4 +1,7 @@
-/** Check of the fields that image generations and edits share. An error names the field, its rule and the nearest valid value. */
+/**
+ * Check of the fields that image generations and edits share.
+ * An error names the field, its rule and the nearest valid value.
+ */
 import { type ApiError, failAt } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 
@@ -124,7 +127,10 @@ function largestPreset(size: string): { size: string; ratio: string } {
   return distances.reduce((best, preset) => (preset.distance < best.distance ? preset : best));
 }
 
-/** The provider alone knows the format that it makes by default, and what goes with formats beyond those of the contract. */
+/**
+ * The provider alone knows the format that it makes by default,
+ * and what goes with formats beyond those of the contract.
+ */
 function checkCombinations(values: ReadonlyMap<Field, unknown>, { imageFormats }: rules.ImageCapabilities): void {
   const given = values.get('output_format');
   if (given === undefined && imageFormats === 'any') return;

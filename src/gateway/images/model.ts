@@ -5,7 +5,10 @@ import { parseRates } from '../../ledger/index.ts';
 import type { Caller } from '../caller.ts';
 import { mayUse } from '../models/resolve.ts';
 
-/** One that the operator marked by its capabilities, else one with prices for images; models without a price for text first, because others draw as a tool. */
+/**
+ * One that the operator marked by its capabilities, else one with prices for images;
+ * models without a price for text first, because others draw as a tool.
+ */
 export function defaultImageModel(catalog: Catalog, caller: Caller, now: number): string | undefined {
   const lines = namedLines(catalog, caller, now).filter(({ overrides }) => overrides.imageOutput !== false);
   const priced = lines.filter((line) => hasImagePrice(line, now));

@@ -1,4 +1,7 @@
-/** The models that a key may use: names in the catalog, and for globs the matching names that providers list. A listing that fails is left out. */
+/**
+ * The models that a key may use: names in the catalog, and for globs the matching names that providers list.
+ * A listing that fails is left out.
+ */
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, type Catalog, isUsable, type ModelLine } from '../../catalog/index.ts';
 import { type Clock, isGlob, matchesGlob } from '../../core/index.ts';
@@ -100,7 +103,10 @@ export class ModelListing {
   }
 }
 
-/** The names that the provider of an account lists. Clouds list models that an account may deploy, not those that it can serve. */
+/**
+ * The names that the provider of an account lists.
+ * Clouds list models that an account may deploy, not those that it can serve.
+ */
 export async function offeredModels(upstream: UpstreamClient, style: Style, account: Account): Promise<string[]> {
   if (account.cloud) return [];
   const { path, headers, namesOf } = LISTING[style];

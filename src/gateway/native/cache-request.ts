@@ -63,7 +63,9 @@ export const cachePath = ({ path, query }: Pick<NativeSource['call'], 'path' | '
 
 const bareName = (name: unknown): unknown => (typeof name === 'string' ? name.replace(/^models\//, '') : name);
 
-/** A request that names a cached content of its user goes to the account that holds it, and reads as many tokens more. */
+/**
+ * A request that names a cached content of its user goes to the account that holds it, and reads as many tokens more.
+ */
 export async function cachedUse(
   { objects }: Pick<CacheServices, 'objects'>,
   { caller }: Pick<NativeSource, 'caller'>,

@@ -1,4 +1,7 @@
-/** Embedding requests of the generate-content dialect, whose bodies name the model of the path again, once for each text. */
+/**
+ * Embedding requests of the generate-content dialect,
+ * whose bodies name the model of the path again, once for each text.
+ */
 import { elementsAt, failAt, type Span, spanAt, spliceAll, valueAt } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';

@@ -1,4 +1,7 @@
-/** Events that a native stream changes: our secrets are removed from errors, and a report of usage goes that its client did not ask for. Other bytes pass. */
+/**
+ * Events that a native stream changes: our secrets are removed from errors,
+ * and a report of usage goes that its client did not ask for. Other bytes pass.
+ */
 import { redact, type Secrets } from '../../catalog/index.ts';
 import { blockData, blocksOf, concatBuffers, GrowingBuffer, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
 import { isUsageOnly, mayReportUsage } from './hidden-usage.ts';
@@ -13,7 +16,10 @@ const LOOK_BACK = 3;
 const LF = 0x0a;
 const EMPTY = Buffer.alloc(0);
 
-/** Holds an event until its end has come: clients cannot read it before. Each byte is searched once, however small the chunks are. */
+/**
+ * Holds an event until its end has come: clients cannot read it before.
+ * Each byte is searched once, however small the chunks are.
+ */
 export class EventFilter {
   readonly #secrets: Secrets;
   readonly #hidesUsage: boolean;

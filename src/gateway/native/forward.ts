@@ -1,4 +1,7 @@
-/** The native path: bytes pass both ways. Only credentials, hop-by-hop headers and the model's alias change; chat streams ask for usage. */
+/**
+ * The native path: bytes pass both ways. Only credentials,
+ * hop-by-hop headers and the model's alias change; chat streams ask for usage.
+ */
 import { type Account, redact, type Secrets } from '../../catalog/index.ts';
 import { fail, isJsonType, type MaybePromise, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';

@@ -1,4 +1,7 @@
-/** Objects of the account that a generate-content request can name. No call creates them (docs/adr/0012-provider-objects.md). */
+/**
+ * Objects of the account that a generate-content request can name.
+ * No call creates them (docs/adr/0012-provider-objects.md).
+ */
 import { bothSpellings } from '../request-scan.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -41,7 +44,10 @@ function namesObject(value: unknown): boolean {
   });
 }
 
-/** A public address, such as that of a video platform, belongs to no account; the provider reads everything else with the account's rights. */
+/**
+ * A public address, such as that of a video platform, belongs to no account;
+ * the provider reads everything else with the account's rights.
+ */
 function isAccountFile(uri: unknown): boolean {
   if (typeof uri !== 'string') return false;
   const url = URL.parse(uri);

@@ -1,4 +1,7 @@
-/** Headers, path and query of a native call, by the lists in src/rules/. Every other parameter of the query keeps its bytes. */
+/**
+ * Headers, path and query of a native call, by the lists in src/rules/.
+ * Every other parameter of the query keeps its bytes.
+ */
 import { failAt } from '../../core/index.ts';
 import type { HttpHeaders } from '../../platform/http/index.ts';
 import { type Call, idHeaders } from '../../platform/web/index.ts';
@@ -61,7 +64,10 @@ export const canonicalPath = (call: Pick<Call, 'path' | 'query'>): string => {
   return path + forwardedQuery(call.query, false);
 };
 
-/** The query for the provider with its question mark; empty when nothing is left. Names are compared decoded: `k%65y` is `key`. */
+/**
+ * The query for the provider with its question mark;
+ * empty when nothing is left. Names are compared decoded: `k%65y` is `key`.
+ */
 export function forwardedQuery(query: string, isGenerate: boolean): string {
   if (query === '') return '';
   const kept = query.split('&').filter((pair) => isForwarded(pair, isGenerate));

@@ -1,4 +1,7 @@
-/** Usage of native chat streams, which providers report only when asked: the gateway always asks, and hides the chunk from a client that did not. */
+/**
+ * Usage of native chat streams, which providers report only when asked:
+ * the gateway always asks, and hides the chunk from a client that did not.
+ */
 import { blockData, type Span, type SpanChange } from '../../core/index.ts';
 import { isObject } from '../../dialects/index.ts';
 
@@ -8,7 +11,10 @@ export const ADDED_USAGE_OPTION = { [USAGE_OPTION]: { include_usage: true } } as
 export const asksForUsage = (streamOptions: unknown): boolean =>
   (streamOptions as { include_usage?: unknown } | null | undefined)?.include_usage === true;
 
-/** The change of a body that asks for usage. `span` is the value of `stream_options`, `brace` the offset after the first brace. */
+/**
+ * The change of a body that asks for usage.
+ * `span` is the value of `stream_options`, `brace` the offset after the first brace.
+ */
 export function usageOptionChange(options: unknown, span: Span | undefined, brace: number): SpanChange {
   const value = JSON.stringify({ ...(isObject(options) && options), include_usage: true });
   return span

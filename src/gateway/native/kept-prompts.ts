@@ -1,4 +1,7 @@
-/** The newest prompts of each key with the trails of their scans: the next turn is scanned from its new part on. Only while bodies do not need the room. */
+/**
+ * The newest prompts of each key with the trails of their scans:
+ * the next turn is scanned from its new part on. Only while bodies do not need the room.
+ */
 import { type Clock, commonTrail, type ScanTrail } from '../../core/index.ts';
 import type { BodyBudget, SpareMemory } from '../../platform/web/index.ts';
 import { KEPT_PROMPTS } from '../../rules/index.ts';

@@ -1,4 +1,7 @@
-/** Models that a request names beside its own, replaced by the account's names for them. Members that identify the operator's organisation are cut here too. */
+/**
+ * Models that a request names beside its own, replaced by the account's names for them.
+ * Members that identify the operator's organisation are cut here too.
+ */
 import type { Account } from '../../catalog/index.ts';
 import { fail, type ShapeFindings, type Span, type SpanChange, spliceAll, valueAt } from '../../core/index.ts';
 import { MAX_NAMED_MODELS } from '../../rules/index.ts';

@@ -40,7 +40,10 @@ export interface BackgroundCall {
   accepted(responseId: string, accountId: string): void;
   /** Charged and recorded in one transaction, before the client has the reply. */
   keep(object: MadeObject, accountId: string): void;
-  /** The call is over. What was not accepted costs nothing, or what is `lost`: sent, but its client did not wait for the id. */
+  /**
+   * The call is over. What was not accepted costs nothing,
+   * or what is `lost`: sent, but its client did not wait for the id.
+   */
   end(lost: LostCall | undefined): Promise<void>;
 }
 export interface LostCall {
@@ -103,7 +106,10 @@ export interface NativeRequest {
   /** The same request without opaque values, after a provider rejected one. Undefined when it has none. */
   withoutOpaque?(): MaybePromise<NativeRequest> | undefined;
   pathFor(model: string): string;
-  /** `asksForUsage`: with our option where the request hides usage. `renames`: names of other models, by their spans in `named`. */
+  /**
+   * `asksForUsage`: with our option where the request hides usage.
+   * `renames`: names of other models, by their spans in `named`.
+   */
   bodyFor(model: string, asksForUsage: boolean, renames?: readonly SpanChange[]): Buffer | StreamedBody | null;
 }
 

@@ -1,4 +1,7 @@
-/** Ids by which the provider would load something from the account, which users share: the gateway has to know whose they are (ADR 12). */
+/**
+ * Ids by which the provider would load something from the account,
+ * which users share: the gateway has to know whose they are (ADR 12).
+ */
 import { hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
 import { CACHED_CONTENT_NAME, type Dialect, JSON_LIMITS, words } from '../../rules/index.ts';
@@ -8,7 +11,10 @@ import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
 export interface ProviderIds {
   /** Items and containers that an earlier response may have created. */
   readonly references: readonly string[];
-  /** The field with an object that no call through the gateway creates: a file, a cache, a vector store, a conversation, a tuned model. */
+  /**
+   * The field with an object that no call through the gateway creates:
+   * a file, a cache, a vector store, a conversation, a tuned model.
+   */
   readonly objectsIn: string | undefined;
   /** The id of a cached content, where it is the only such object and stands where a request for a reply uses one. */
   readonly cache?: string;
@@ -22,7 +28,10 @@ export function findProviderIds(body: Buffer, dialect: Dialect, scanned: Scanned
   return idsIn(valuesOf(body, members, NAMING[dialect]));
 }
 
-/** The same of generate-content, within the JSON limits. `scanned`: its members, where known. In front of `from` it names nothing. */
+/**
+ * The same of generate-content, within the JSON limits.
+ * `scanned`: its members, where known. In front of `from` it names nothing.
+ */
 export function findGoogleIds(body: Buffer, scanned?: ReadonlyMap<string, Span>, from = 0): ProviderIds | undefined {
   const { words, names } = GOOGLE_MARKERS;
   const rest = body.subarray(from);

@@ -1,4 +1,6 @@
-/** Reading of a native request: the model it names, what it may cost, and how its path and body look for each account. */
+/**
+ * Reading of a native request: the model it names, what it may cost, and how its path and body look for each account.
+ */
 import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';

@@ -1,4 +1,7 @@
-/** The bytes of a native JSON request, as they came: only the model's name is replaced, and usage of chat streams asked for (ADR 13). */
+/**
+ * The bytes of a native JSON request, as they came: only the model's name is replaced,
+ * and usage of chat streams asked for (ADR 13).
+ */
 import { type Span, splice, spliceAll } from '../../core/index.ts';
 import { usageOptionChange } from './hidden-usage.ts';
 import type { NativeRequest } from './native-request.ts';

@@ -1,4 +1,7 @@
-/** The response of a native call, while a tap reads usage. Ends when the charge is on disk, and never a truncated stream without an error event. */
+/**
+ * The response of a native call, while a tap reads usage.
+ * Ends when the charge is on disk, and never a truncated stream without an error event.
+ */
 import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
 import { type Fault, type HubUsage, NO_USAGE } from '../../dialects/index.ts';
@@ -64,7 +67,10 @@ export class NativeResponse implements ResponseHandler {
   /** The beginning of a unary response, not yet written. Undefined once writing has begun. */
   #held: Buffer[] | undefined;
   #heldBytes = 0;
-  /** The newest chunk of a long unary response, or the last one of a stream: goes out with the end, when the charge is on disk. */
+  /**
+   * The newest chunk of a long unary response, or the last one of a stream:
+   * goes out with the end, when the charge is on disk.
+   */
   #lastChunk: Buffer | undefined;
   #hasData = false;
   /** Bytes of content since the client is gone. */
@@ -90,7 +96,8 @@ export class NativeResponse implements ResponseHandler {
       // The provider responds with JSON although a stream was asked for; the client gets it as it is.
       if (context.early?.isOpen === false) context.early.take(() => {});
     } else {
-      // The head waits for the first bytes, so that a stream without any keeps its status and another account may be tried.
+      // The head waits for the first bytes, so that a stream without any
+      // keeps its status and another account may be tried.
       this.#cancelWait = context.services.clientStreams.afterSilence(() => this.#endSilence());
       call.onClose(this.#cancelWait);
     }
@@ -108,7 +115,9 @@ export class NativeResponse implements ResponseHandler {
     call.onInterrupted(() => this.#endInterrupted());
   }
 
-  /** The client gets a head and what the provider has sent so far, such as comments; then no other account may be tried. */
+  /**
+   * The client gets a head and what the provider has sent so far, such as comments; then no other account may be tried.
+   */
   #endSilence(): void {
     this.#beginStream();
     const held = this.#opening?.bytes;
@@ -197,7 +206,8 @@ export class NativeResponse implements ResponseHandler {
     this.#cancelWait();
     // The client has nothing yet: another account may be tried, and if none is left, the client gets a proper error.
     if (this.#isUnsent) return { kind, error: { code: rules.faultRow(kind).code, message: TRUNCATED } };
-    // The provider ended its response properly, and the client has it: it is charged, whatever it lacks. A failed request is not (G 8).
+    // The provider ended its response properly, and the client has it:
+    // it is charged, whatever it lacks. A failed request is not (G 8).
     const isLeft = this.#context.call.isClientGone;
     if ((error === undefined || isLeft) && this.#hasData) this.#settle(result, false);
     if (isLeft) return kind;
@@ -293,13 +303,18 @@ export class NativeResponse implements ResponseHandler {
     this.#writeHead({ 'content-length': String(shown.length) }).end(shown);
   }
 
-  /** What the filter still holds, and the blank line after the last event that the provider omitted and clients need. */
+  /**
+   * What the filter still holds, and the blank line after the last event that the provider omitted and clients need.
+   */
   #lastEvents(): Buffer {
     const rest = this.#heldBack();
     return NEEDS_BLANK_LINE.has(this.#context.dialect) ? this.#closed(rest) : rest;
   }
 
-  /** The terminal event of a chat stream that is finished without it (`TOLERANCES.noTerminalEvent`): no stream ends without one. */
+  /**
+   * The terminal event of a chat stream that is finished without it
+   * (`TOLERANCES.noTerminalEvent`): no stream ends without one.
+   */
   #withDone(): Buffer {
     return Buffer.concat([this.#closed(this.#heldBack()), DONE]);
   }

@@ -1,4 +1,7 @@
-/** One scan of a native body: all that routing and admission need, as plain data. In a thread, with a copy, if it has many values. */
+/**
+ * One scan of a native body: all that routing and admission need, as plain data.
+ * In a thread, with a copy, if it has many values.
+ */
 import { bufferOf, type ScanTrail, type Span, type StepBudget, valueAt } from '../../core/index.ts';
 import { rejectWrongDialect } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';

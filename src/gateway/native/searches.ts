@@ -1,4 +1,7 @@
-/** What a native response reports in other forms than its usage: searches, and the usage of interactions in the form of the responses dialect. */
+/**
+ * What a native response reports in other forms than its usage:
+ * searches, and the usage of interactions in the form of the responses dialect.
+ */
 import { elementsAt, membersAt, type Span, scanMembers, spanAt, valueAt } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';

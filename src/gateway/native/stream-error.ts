@@ -1,4 +1,6 @@
-/** Events that the gateway itself writes into a native stream: the error event of an unfinished stream, and heartbeats. */
+/**
+ * Events that the gateway itself writes into a native stream: the error event of an unfinished stream, and heartbeats.
+ */
 import { SSE_COMMENT, sse } from '../../core/index.ts';
 import type { Dialect } from '../../rules/index.ts';
 

@@ -1,4 +1,7 @@
-/** The first event of a native stream, held back: an error there is a failed attempt, as an error status is, and another account may succeed. */
+/**
+ * The first event of a native stream, held back: an error there is a failed attempt,
+ * as an error status is, and another account may succeed.
+ */
 import type { Secrets } from '../../catalog/index.ts';
 import { blockData, blocksOf, lastBlockEnd } from '../../core/index.ts';
 import { codecOf, type Fault } from '../../dialects/index.ts';
@@ -7,7 +10,10 @@ import { faultKindOf, withoutSecrets } from '../client-error.ts';
 
 /** A first event that is longer is passed on as it comes. */
 const MAX_HELD_BYTES = 64 * 1024;
-/** In the beginning of an event; only then it is parsed. The responses dialect writes `"error": null` into every response. */
+/**
+ * In the beginning of an event; only then it is parsed.
+ * The responses dialect writes `"error": null` into every response.
+ */
 const SUSPECT = /"error"\s*:\s*[{"]|(?:event|"type")\s*:\s*"?(?:error|response\.failed)/;
 const SUSPECT_BYTES = 512;
 const DATA_FIELD = Buffer.from('data:');

@@ -91,7 +91,8 @@ export class StreamTap implements taps.Tap {
 
   end(): taps.TapResult {
     const { idOf, modelOf, isLast, isError } = taps.USAGE_FORMS[this.#dialect];
-    // Servers may omit the blank line after the last event. The client has its bytes, and the blank line follows at the end.
+    // Servers may omit the blank line after the last event.
+    // The client has its bytes, and the blank line follows at the end.
     const tail = withLineFeeds(Buffer.concat(this.#carry));
     // Pings may come before the event with the response id and the input usage.
     const opening = eventsOf(this.#first ?? tail, this.#firstUsage).find(

@@ -1,4 +1,7 @@
-/** Removal of opaque values from a native request; every other byte stays. Only opaque members count: a caller may write the same characters in a text. */
+/**
+ * Removal of opaque values from a native request; every other byte stays.
+ * Only opaque members count: a caller may write the same characters in a text.
+ */
 import * as core from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
@@ -62,7 +65,10 @@ function strip(body: Buffer, dialect: Dialect, sought: Sought, steps: core.StepB
   }
 }
 
-/** Whether a responses request carries a summary that the gateway wrote: no provider can read it, and without it the history is lost. */
+/**
+ * Whether a responses request carries a summary that the gateway wrote:
+ * no provider can read it, and without it the history is lost.
+ */
 export function holdsOwnSummary(body: Buffer): boolean {
   if (!mayHoldEnvelope(body)) return false;
   const root = { start: body.indexOf(OPEN), end: body.length };

@@ -1,4 +1,7 @@
-/** The tap of a response in one piece: reads single members of the body, and parses all of it only when it is small or unusual. */
+/**
+ * The tap of a response in one piece: reads single members of the body,
+ * and parses all of it only when it is small or unusual.
+ */
 import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { type Dialect, words } from '../../rules/index.ts';
@@ -68,7 +71,10 @@ const BACKSLASH = 0x5c;
 const CONTAINERS = ['"container":{', '"container": {'].map((text) => Buffer.from(text));
 const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
 
-/** Usage stands near the end, so only the text from there on is parsed. It counts only when it closes the outermost object, which no inner text can do. */
+/**
+ * Usage stands near the end, so only the text from there on is parsed.
+ * It counts only when it closes the outermost object, which no inner text can do.
+ */
 function readEnd(dialect: Dialect, body: Buffer): taps.TapResult | undefined {
   const { member } = taps.USAGE_FORMS[dialect];
   const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);

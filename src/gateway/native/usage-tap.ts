@@ -1,4 +1,7 @@
-/** A tap beside a native response (`unary-tap.ts`, `stream-tap.ts`): reads usage, id and the terminal event. Never fails the response. */
+/**
+ * A tap beside a native response (`unary-tap.ts`, `stream-tap.ts`):
+ * reads usage, id and the terminal event. Never fails the response.
+ */
 import type { HubUsage } from '../../dialects/index.ts';
 import type { Dialect, Words } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
@@ -11,7 +14,9 @@ export interface TapResult {
   readonly usage: HubUsage | undefined;
   /** The response ended with the terminal event or the error of its dialect. */
   readonly isComplete: boolean;
-  /** Its last event says that nothing follows, although it is not the terminal one: see `TOLERANCES.noTerminalEvent`. */
+  /**
+   * Its last event says that nothing follows, although it is not the terminal one: see `TOLERANCES.noTerminalEvent`.
+   */
   readonly isFinished?: boolean;
   readonly isError: boolean;
   readonly id: string | undefined;

@@ -1,4 +1,7 @@
-/** Cached contents of generate-content: how long a request keeps one, and what the provider says of it, by which it is charged and owned. */
+/**
+ * Cached contents of generate-content: how long a request keeps one,
+ * and what the provider says of it, by which it is charged and owned.
+ */
 import * as core from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
@@ -18,7 +21,10 @@ export interface CachedContent {
   readonly shown: Json;
 }
 
-/** An object that the provider keeps after the call. What it costs is charged in the transaction that records whose it is. */
+/**
+ * An object that the provider keeps after the call.
+ * What it costs is charged in the transaction that records whose it is.
+ */
 export interface Keeping {
   /** Without a reply, the most that is known. */
   usageOf(reply: CachedContent | undefined): HubUsage;

@@ -25,7 +25,10 @@ export async function deleteHeld({ catalog, upstream }: HeldServices, { kind, id
   return status === 200 || status === 404 ? 'gone' : 'failed';
 }
 
-/** Before the row of the object is deleted. Throws when the provider may still have it. Without effect on what no provider keeps. */
+/**
+ * Before the row of the object is deleted. Throws when the provider may still have it.
+ * Without effect on what no provider keeps.
+ */
 export async function deleteAtProvider(
   services: HeldServices & { readonly db: Db; readonly log: Log },
   { userId, id }: { readonly userId: string; readonly id: string },

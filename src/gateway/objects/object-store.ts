@@ -1,4 +1,7 @@
-/** Objects that providers keep for callers: which account holds one, and whose it is. Written in the transaction of what it costs. */
+/**
+ * Objects that providers keep for callers: which account holds one, and whose it is.
+ * Written in the transaction of what it costs.
+ */
 import { sql } from 'kysely';
 import { errorFields, fail, type Log } from '../../core/index.ts';
 import { type Db, deleteBatch, type Row, type Tx } from '../../platform/db/index.ts';

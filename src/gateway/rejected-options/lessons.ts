@@ -1,4 +1,6 @@
-/** What the gateway learns from the rejection of an option: capabilities that the model lacks, and members to leave out. */
+/**
+ * What the gateway learns from the rejection of an option: capabilities that the model lacks, and members to leave out.
+ */
 import type { JsonObject } from '../../dialects/index.ts';
 import type { AddedOption, Capabilities, CapabilityOverrides } from '../../rules/index.ts';
 
@@ -58,7 +60,9 @@ const READERS: Readonly<Record<'efforts' | 'budget' | 'maxOutput' | 'room', Read
     return efforts && efforts.length > 0 ? { efforts } : undefined;
   },
 
-  /** `Please choose a value between 512 and 24576.` or `Budget 0 is invalid. This model only works in thinking mode.` */
+  /**
+   * `Please choose a value between 512 and 24576.` or `Budget 0 is invalid. This model only works in thinking mode.`
+   */
   budget(message, sent, { thinkingBudget: [, max] }) {
     const [, from, to] = /between (\d{1,9}) and (\d{1,9})/.exec(message) ?? [];
     if (from !== undefined && to !== undefined) return { thinkingBudget: [Number(from), Number(to)] };

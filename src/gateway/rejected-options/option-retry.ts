@@ -1,4 +1,7 @@
-/** The one attempt of a call without an option that the provider rejected: never after the client got bytes, nor for calls sent once. */
+/**
+ * The one attempt of a call without an option that the provider rejected:
+ * never after the client got bytes, nor for calls sent once.
+ */
 import type { Account } from '../../catalog/index.ts';
 import type { Log } from '../../core/index.ts';
 import type { HubRequest, UpstreamFailure } from '../../dialects/index.ts';
@@ -68,7 +71,9 @@ export class OptionRetry {
     if (this.#lasting !== NO_LESSONS) this.#options.rejectedOptions.add(account, model, this.#lasting);
   }
 
-  /** The first row that the error means and whose lesson changes the request. An option of the caller ends the search. */
+  /**
+   * The first row that the error means and whose lesson changes the request. An option of the caller ends the search.
+   */
   #find(refusal: Refusal, rejected: RejectedRequest): { row: AddedOption; lessons: Lessons } | undefined {
     for (const row of ADDED_OPTIONS[rejected.dialect]) {
       if (!isSent(row, rejected) || !isMeant(row, refusal)) continue;

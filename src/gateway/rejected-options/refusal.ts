@@ -1,4 +1,7 @@
-/** What a provider's error says about the field that it rejects, in the forms of all providers. Never kept or logged: it may quote the request. */
+/**
+ * What a provider's error says about the field that it rejects, in the forms of all providers.
+ * Never kept or logged: it may quote the request.
+ */
 import { valueOfJson } from '../../core/index.ts';
 import { isObject, type JsonObject, type UpstreamFailure } from '../../dialects/index.ts';
 import { REJECTION_STATUSES } from '../../rules/index.ts';

@@ -1,4 +1,7 @@
-/** Options that providers have rejected, by account and model, left out because each would cost an attempt. Forgotten with the configuration. */
+/**
+ * Options that providers have rejected, by account and model, left out because each would cost an attempt.
+ * Forgotten with the configuration.
+ */
 import type { Account } from '../../catalog/index.ts';
 import { entryOf, RecentMap } from '../../core/index.ts';
 import type { AddedOption, UpstreamDialect } from '../../rules/index.ts';

@@ -2,7 +2,10 @@
 import { sse } from '../../core/index.ts';
 import type { StoredContent } from './turn-text.ts';
 
-/** Those after the number that a reader has, as a stream. The last event keeps its number, so that a reader of single deltas gets it too. */
+/**
+ * Those after the number that a reader has, as a stream.
+ * The last event keeps its number, so that a reader of single deltas gets it too.
+ */
 export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: number): string {
   const started = { ...response, status: 'in_progress', output: [], usage: null };
   const items: unknown[] = Array.isArray(response.output) ? response.output : [];

@@ -1,4 +1,7 @@
-/** Loads the stored turns and items that a responses request refers to, within the memory for bodies, for providers without state. */
+/**
+ * Loads the stored turns and items that a responses request refers to,
+ * within the memory for bodies, for providers without state.
+ */
 import { failAt } from '../../core/index.ts';
 import { type BodyReservation, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
 import { STORED, WORKING_COPIES } from '../../rules/index.ts';

@@ -2,7 +2,10 @@
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** `responseId` and `index` give an item without an id one that stays the same, so that a client can page through a list. */
+/**
+ * `responseId` and `index` give an item without an id one that stays the same,
+ * so that a client can page through a list.
+ */
 export function fullInputItem(item: unknown, responseId: string, index: number): Json & { readonly id: string } {
   const given = (item ?? {}) as Json;
   const type = typeof given.type === 'string' ? given.type : 'message';

@@ -1,4 +1,7 @@
-/** Ids in a response that later requests of its user may name: of its items, and of containers and files that the provider made for it. */
+/**
+ * Ids in a response that later requests of its user may name:
+ * of its items, and of containers and files that the provider made for it.
+ */
 
 /** More items than a response has. */
 const MAX_IDS = 1_000;
@@ -16,7 +19,10 @@ export function ownedIds(output: unknown): string[] {
 
 type Reply = { readonly [Name in 'container' | 'delta' | 'content' | 'content_block']?: unknown };
 
-/** The container of a messages reply, in one piece or in the last delta of a stream, and the files that code in it has made. */
+/**
+ * The container of a messages reply, in one piece or in the last delta of a stream,
+ * and the files that code in it has made.
+ */
 export function madeFor({ container, delta, content, content_block: block }: Reply): string[] {
   const { id } = membersOf(container ?? membersOf(delta).container);
   return [...(typeof id === 'string' ? [id] : []), ...madeFiles(Array.isArray(content) ? content : [block])];

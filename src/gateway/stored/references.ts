@@ -1,4 +1,7 @@
-/** References of a responses request to stored turns and items, and the request with what they refer to. Pure: a thread can do it. */
+/**
+ * References of a responses request to stored turns and items,
+ * and the request with what they refer to. Pure: a thread can do it.
+ */
 import { fail, failAt } from '../../core/index.ts';
 import { REQUEST_LIMITS } from '../../rules/index.ts';
 import { contentOfText, idOfItem, isRunning, outputOf, type StoredContent } from './turn-text.ts';
@@ -25,8 +28,8 @@ export const storedReferencesIn = (body: Json): StoredReferences => ({
 });
 
 /**
- * The request without references, so that a provider without stored state gets the whole conversation. `input`: all of it, earlier turns
- * included. `added`: what the request itself adds.
+ * The request without references, so that a provider without stored state gets the whole conversation.
+ * `input`: all of it, earlier turns included. `added`: what the request itself adds.
  */
 export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns) {
   const { previousId, itemIds } = storedReferencesIn(body);

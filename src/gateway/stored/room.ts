@@ -1,6 +1,7 @@
 /**
- * What the stored responses of keys and users take, against their limits. Known from the last write of this process and what it has stored
- * since, so that no request waits for the database; only a refusal asks it first, because others may have deleted responses.
+ * What the stored responses of keys and users take, against their limits.
+ * Known from the last write of this process and what it has stored since, so that no request waits for the database;
+ * only a refusal asks it first, because others may have deleted responses.
  */
 import { sql } from 'kysely';
 import { RecentMap } from '../../core/index.ts';

@@ -1,7 +1,8 @@
 /**
- * Responses that callers may refer to later, by `previous_response_id`, by item, by GET and DELETE. Written to the database in batches
- * behind the request, so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry. Each
- * holds what its turn adds and names the one before; a deleted one stays as the context of later ones.
+ * Responses that callers may refer to later, by `previous_response_id`, by item, by GET and DELETE.
+ * Written to the database in batches behind the request,
+ * so that no request waits, and readable at once on the replica that wrote them. Per user, sealed, with an expiry.
+ * Each holds what its turn adds and names the one before; a deleted one stays as the context of later ones.
  */
 import { sql } from 'kysely';
 import { DAY_MS, errorFields, fail, failAt } from '../../core/index.ts';
@@ -139,7 +140,10 @@ export class ResponseStore {
     return this.#openAll(rows);
   }
 
-  /** The texts of responses that `find` or `findHoldingItems` has found, in this order. Those deleted meanwhile are missing. */
+  /**
+   * The texts of responses that `find` or `findHoldingItems` has found, in this order.
+   * Those deleted meanwhile are missing.
+   */
   async texts(ids: readonly string[], userId: string): Promise<string[]> {
     const missing = ids.filter((id) => this.#cache.own(id, userId)?.text === undefined);
     const rows = await this.#readTexts(missing, userId);
@@ -220,7 +224,10 @@ export class ResponseStore {
     return cached.filter(({ id }) => !gone.has(id));
   }
 
-  /** Later turns keep what they continue. The row itself goes with its last later turn, and not while a call may still continue it. */
+  /**
+   * Later turns keep what they continue.
+   * The row itself goes with its last later turn, and not while a call may still continue it.
+   */
   async remove(id: string, userId: string): Promise<boolean> {
     const known = await this.find(id, userId);
     if (!known) return false;
@@ -244,7 +251,10 @@ export class ResponseStore {
     );
   }
 
-  /** Writes the queue. While the database is down, responses stay readable here, and those that cannot be written are lost. */
+  /**
+   * Writes the queue. While the database is down, responses stay readable here,
+   * and those that cannot be written are lost.
+   */
   flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;

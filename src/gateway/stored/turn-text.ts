@@ -2,7 +2,10 @@
 import { parseJson } from '../../core/index.ts';
 
 export interface StoredContent {
-  /** Input items that the request added, as the client sent them. In rows without `added`, with those of all earlier turns. */
+  /**
+   * Input items that the request added, as the client sent them.
+   * In rows without `added`, with those of all earlier turns.
+   */
   readonly input: readonly unknown[];
   /** The response as the client received it. */
   readonly response: Readonly<Record<string, unknown>> & { readonly output?: unknown };
@@ -15,7 +18,9 @@ export interface StoringContent extends Omit<StoredContent, 'input'> {
   readonly input: string;
 }
 
-/** `added`, not `input`: a server that does not know turns fails on it, instead of continuing without what came before. */
+/**
+ * `added`, not `input`: a server that does not know turns fails on it, instead of continuing without what came before.
+ */
 export const textOfContent = ({ input, ...content }: StoringContent): string =>
   `{"added":${input},${JSON.stringify(content).slice(1)}`;
 

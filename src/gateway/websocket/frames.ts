@@ -1,4 +1,6 @@
-/** Frames of a responses WebSocket: parsing those of the client, in a thread where they are large, and building our own. */
+/**
+ * Frames of a responses WebSocket: parsing those of the client, in a thread where they are large, and building our own.
+ */
 import * as core from '../../core/index.ts';
 import { maybeObject } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
@@ -6,7 +8,10 @@ import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET, words } from '../../rules/index
 
 export type JsonFrame = Record<string, unknown>;
 
-/** Members that both the gateway and the provider read. A duplicate could mean something else to each, so it is rejected. */
+/**
+ * Members that both the gateway and the provider read.
+ * A duplicate could mean something else to each, so it is rejected.
+ */
 const ONCE: ReadonlySet<string> = new Set(
   words('type stream_id model input previous_response_id response_id background generate tools conversation response'),
 );

@@ -1,4 +1,7 @@
-/** Turns of a WebSocket over HTTP: each a streamed request with the full conversation, which the connection remembers by lane. */
+/**
+ * Turns of a WebSocket over HTTP: each a streamed request with the full conversation,
+ * which the connection remembers by lane.
+ */
 import { ApiError, newId } from '../../core/index.ts';
 import { codecOf, NO_USAGE } from '../../dialects/index.ts';
 import type { Call, WebSocketConnection } from '../../platform/web/index.ts';

@@ -1,4 +1,7 @@
-/** History of a connection: the latest response of each lane with all items before it, as JSON text, which is smaller, in a byte budget. */
+/**
+ * History of a connection: the latest response of each lane with all items before it, as JSON text,
+ * which is smaller, in a byte budget.
+ */
 import { fail } from '../../core/index.ts';
 import type { BodyReservation } from '../../platform/web/index.ts';
 import { WEBSOCKET } from '../../rules/index.ts';

@@ -1,4 +1,7 @@
-/** One turn on a provider's own WebSocket: when it ends and what it used. With steering, another response may continue it. */
+/**
+ * One turn on a provider's own WebSocket: when it ends and what it used.
+ * With steering, another response may continue it.
+ */
 import type { Secrets } from '../../catalog/index.ts';
 import { type ApiError, estimateTokens, valueOfJson } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
@@ -119,7 +122,10 @@ export class RelayedTurn {
     this.#ended.reject(this.#trace.firstByteMs === undefined ? new WayUnavailable(error, 'out') : error);
   }
 
-  /** The client disconnected: charges what the provider reported, or an estimate of what was sent. The provider has the frame. */
+  /**
+   * The client disconnected: charges what the provider reported,
+   * or an estimate of what was sent. The provider has the frame.
+   */
   abandon(): void {
     this.#endAttempt('client_closed');
     const isRunning = !this.#hasEnded && (this.responseId !== undefined || !this.#task.call.isInterrupted);

@@ -1,4 +1,7 @@
-/** Turns of a WebSocket over one WebSocket of the provider (G 4.7). Only the model's alias and the credential change; what it cannot take uses HTTP. */
+/**
+ * Turns of a WebSocket over one WebSocket of the provider (G 4.7).
+ * Only the model's alias and the credential change; what it cannot take uses HTTP.
+ */
 import type { Account, Model } from '../../catalog/index.ts';
 import { type MaybePromise, splice } from '../../core/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
@@ -45,7 +48,10 @@ const TURN = { operation: 'responses.create', dialect: 'responses' } as const;
 export class RelayedTurns implements TurnRunner {
   readonly #client: WebSocketConnection;
   readonly #upgrade: Call;
-  /** Of several groups, the one in which the connection to the provider is opened: that of the first turn that one can take. */
+  /**
+   * Of several groups, the one in which the connection to the provider is opened:
+   * that of the first turn that one can take.
+   */
   #caller: Caller;
   #isPlaced = false;
   /** Takes the turns that no provider WebSocket can take. */
@@ -150,7 +156,10 @@ export class RelayedTurns implements TurnRunner {
     this.#httpTurns.close();
   }
 
-  /** The account that holds the response, or that our own store does. Unknown responses and those of others are both not found. */
+  /**
+   * The account that holds the response, or that our own store does.
+   * Unknown responses and those of others are both not found.
+   */
   async #previous(responseId: string): Promise<PreviousResponse | 'held here'> {
     const session = this.#session;
     const own = session?.responseOf(responseId);

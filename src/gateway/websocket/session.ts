@@ -1,4 +1,7 @@
-/** A responses WebSocket (G 4.7): frames, lanes and limits; a `TurnRunner` runs the turns. A malformed frame does not close it. */
+/**
+ * A responses WebSocket (G 4.7): frames, lanes and limits;
+ * a `TurnRunner` runs the turns. A malformed frame does not close it.
+ */
 import { ApiError, type Clock, type MaybePromise, toApiError } from '../../core/index.ts';
 import type { BodyReservation, WebSocketConnection } from '../../platform/web/index.ts';
 import { CLOSE, errorRow, STREAM_ID, WEBSOCKET } from '../../rules/index.ts';
@@ -53,7 +56,10 @@ export class ResponsesSession {
     });
   }
 
-  /** Takes no new turns, except within `lingerMs` after the last one; closes when the running ones are done or the time is up. */
+  /**
+   * Takes no new turns, except within `lingerMs` after the last one;
+   * closes when the running ones are done or the time is up.
+   */
   drain(code: number, reason: string, { withinMs, lingerMs }: SessionDrain): void {
     const { clock } = this.#services;
     const isIdle = this.#running.size === 0;

@@ -1,4 +1,7 @@
-/** One turn of a responses WebSocket, in place of an HTTP response: admitted, metered, converted and aborted as over HTTP. */
+/**
+ * One turn of a responses WebSocket, in place of an HTTP response:
+ * admitted, metered, converted and aborted as over HTTP.
+ */
 import { type RecentMap, readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import { isObject } from '../../dialects/index.ts';
 import { type BodyReservation, type Call, type Handler, ResponseSink } from '../../platform/web/index.ts';
@@ -8,7 +11,10 @@ import type { JsonFrame } from './frames.ts';
 
 export interface SessionHost {
   readonly handleHttp: Handler;
-  /** Counts a call against the limits of its key, or rejects it. A turn over HTTP does so by itself, unless it calls no provider. */
+  /**
+   * Counts a call against the limits of its key, or rejects it.
+   * A turn over HTTP does so by itself, unless it calls no provider.
+   */
   readonly acquireSlot: (call: Call) => undefined | Promise<void>;
   /** Runs a handler with the error handling, log line and metrics of a request. */
   readonly runCall: (call: Call, handler: Handler) => Promise<void>;
@@ -45,7 +51,9 @@ export interface TurnRunner {
 }
 
 export interface TurnListener {
-  /** One event of the stream, as JSON text. Returns false when the client reads more slowly than the provider writes. */
+  /**
+   * One event of the stream, as JSON text. Returns false when the client reads more slowly than the provider writes.
+   */
   onEvent(json: string): boolean;
   onRejected(status: number, body: unknown, headers: Readonly<Record<string, string | number>>): void;
   /** The turn is over. `isComplete` is false when the stream ended without a terminal event. */
@@ -64,7 +72,8 @@ export class TurnResponse extends ResponseSink {
     super();
     this.#listener = listener;
     this.#reader = readSse((data) => {
-      // A frame must be a JSON object, also where a stream of the provider breaks inside an event or ends with `[DONE]`.
+      // A frame must be a JSON object, also where a stream of the
+      // provider breaks inside an event or ends with `[DONE]`.
       if (isObject(valueOfJson(data))) this.#isReady = this.writeEvent(data) && this.#isReady;
     });
   }

@@ -1,4 +1,7 @@
-/** The provider's WebSocket behind a client's: frames pass as they are, turns are tracked. Holds a slot of its account until it closes. */
+/**
+ * The provider's WebSocket behind a client's: frames pass as they are, turns are tracked.
+ * Holds a slot of its account until it closes.
+ */
 import { type Account, redact } from '../../catalog/index.ts';
 import { type Clock, fail, type Log, RecentMap } from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';

@@ -1,4 +1,7 @@
-/** Results of a provider's batch: charged and recorded a page at a time, each in one transaction, so that a result counts once. */
+/**
+ * Results of a provider's batch: charged and recorded a page at a time,
+ * each in one transaction, so that a result counts once.
+ */
 import { sql } from 'kysely';
 import { type Account, redact } from '../../../catalog/index.ts';
 import { newRequestId } from '../../../core/index.ts';

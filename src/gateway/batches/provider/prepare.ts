@@ -33,7 +33,10 @@ type ReadLine = NonNullable<Awaited<ReturnType<typeof readLine>>>;
 /** Requests that are read before other work has its turn. */
 const TURN = 50;
 
-/** Undefined when none of them can. Those of the first model that can go; the others are sent one by one, and get their errors there. */
+/**
+ * Undefined when none of them can. Those of the first model that can go;
+ * the others are sent one by one, and get their errors there.
+ */
 export async function prepareBatch(services: PrepareServices, batch: Batch, memory: BodyReservation) {
   const { db, files, clock, catalog } = services;
   const { user_id: userId, id } = batch;

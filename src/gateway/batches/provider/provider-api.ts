@@ -75,7 +75,10 @@ async function send(
   return { status: response.status, isUnsent: false, body };
 }
 
-/** The file of the requests, before anything can be made of it. Anthropic has none, and only shows that it is there. Undefined when it fails. */
+/**
+ * The file of the requests, before anything can be made of it.
+ * Anthropic has none, and only shows that it is there. Undefined when it fails.
+ */
 export async function uploadRequests(target: BatchTarget, requests: readonly NamedRequest[]) {
   if (isMessages(target)) return (await listBatches(target)) && '';
   const boundary = `requests-${randomUUID()}`;
@@ -96,7 +99,9 @@ export async function uploadRequests(target: BatchTarget, requests: readonly Nam
   return status === 200 && typeof body.id === 'string' ? body.id : undefined;
 }
 
-/** Returns its id. `refused`: nothing was made; `unknown`: it may have been, so that it is sought, and not made again. */
+/**
+ * Returns its id. `refused`: nothing was made; `unknown`: it may have been, so that it is sought, and not made again.
+ */
 export async function createThere(target: BatchTarget, inputFile: string, requests: readonly NamedRequest[]) {
   const before: Framing['before'] = ({ customId }, n) => `${n > 0 ? ',' : ''}{"custom_id":"${customId}","params":`;
   const sent = isMessages(target)

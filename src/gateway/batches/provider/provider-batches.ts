@@ -1,4 +1,7 @@
-/** Sends batches of users as batches of a provider, follows them, and collects their results. Reasons: docs/adr/0024-provider-batches.md */
+/**
+ * Sends batches of users as batches of a provider, follows them, and collects their results.
+ * Reasons: docs/adr/0024-provider-batches.md
+ */
 import { sql } from 'kysely';
 import { errorFields } from '../../../core/index.ts';
 import { crashPoint } from '../../../ledger/index.ts';
@@ -31,7 +34,9 @@ const jobs = (name: string, count: number, run: Job['run']): readonly Job[] =>
   Array.from({ length: count }, () => ({ name, everyMs: 1_000, needs: OPEN_BATCHES, run }));
 
 export class ProviderBatches {
-  /** A provider that is slow to take a batch delays no results, and one that is slow with results delays none of others. */
+  /**
+   * A provider that is slow to take a batch delays no results, and one that is slow with results delays none of others.
+   */
   readonly jobs: readonly Job[] = [
     ...jobs('batches.follow', FOLLOWING, () => this.#followDue()),
     ...jobs('batches.place', PLACING, () => this.#placeNext()),

@@ -1,4 +1,7 @@
-/** The results of a provider's batch: read as they arrive, a line at a time. What is no result of a request of ours is passed over. */
+/**
+ * The results of a provider's batch: read as they arrive, a line at a time.
+ * What is no result of a request of ours is passed over.
+ */
 import { Readable } from 'node:stream';
 import { GrowingBuffer, membersAt, type Span, scanMembers, valueAt } from '../../../core/index.ts';
 import type { UpstreamClient, UpstreamRequest } from '../../../providers/upstream/index.ts';

@@ -1,4 +1,7 @@
-/** Rows of batches at providers. Each change of a state is one transaction with the money and the requests that it concerns. */
+/**
+ * Rows of batches at providers.
+ * Each change of a state is one transaction with the money and the requests that it concerns.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import type { Log } from '../../../core/index.ts';
 import * as ledger from '../../../ledger/index.ts';

@@ -1,4 +1,7 @@
-/** The stream of an image call before the provider responds: a picture takes minutes, and proxies close a connection that is silent for one. */
+/**
+ * The stream of an image call before the provider responds:
+ * a picture takes minutes, and proxies close a connection that is silent for one.
+ */
 import { ApiError, SSE_COMMENT } from '../../../core/index.ts';
 import * as web from '../../../platform/web/index.ts';
 import { imageErrorEvent } from '../stream-error.ts';

@@ -1,4 +1,7 @@
-/** The form of an image edit (G 2): spooled while it arrives, checked, sent as it came but for the model and `response_format`. */
+/**
+ * The form of an image edit (G 2): spooled while it arrives, checked,
+ * sent as it came but for the model and `response_format`.
+ */
 import { type ApiError, failAt, hasSignature, type SpanChange } from '../../../core/index.ts';
 import type { StreamedBody } from '../../../platform/http/index.ts';
 import * as web from '../../../platform/web/index.ts';

@@ -1,4 +1,7 @@
-/** Image requests in JSON: scanned, in a thread where they are large, and sent with the bytes as they came, but for the model and `response_format`. */
+/**
+ * Image requests in JSON: scanned, in a thread where they are large,
+ * and sent with the bytes as they came, but for the model and `response_format`.
+ */
 import { type Span, type StepBudget, splice, valueAt } from '../../../core/index.ts';
 import type { StreamedBody } from '../../../platform/http/index.ts';
 import type { ThreadJob } from '../../../platform/threads/index.ts';
@@ -58,7 +61,10 @@ function withoutMember(body: Buffer, value: Span, name: string): Buffer {
   return splice(body, cut, Buffer.alloc(0));
 }
 
-/** An image or mask of an edit in JSON: by its address, which may be a data URL, or by the id of a file of the provider account. */
+/**
+ * An image or mask of an edit in JSON: by its address,
+ * which may be a data URL, or by the id of a file of the provider account.
+ */
 interface Source {
   readonly field: 'images' | 'mask';
   readonly isObject: boolean;

@@ -1,4 +1,7 @@
-/** Image requests (G 2, G 4.8), read, checked and admitted before anything is sent: generations in JSON; edits as forms, or in JSON as newer SDKs do. */
+/**
+ * Image requests (G 2, G 4.8), read, checked and admitted before anything is sent:
+ * generations in JSON; edits as forms, or in JSON as newer SDKs do.
+ */
 import { capabilitiesFor } from '../../../catalog/index.ts';
 import { failAt } from '../../../core/index.ts';
 import { mediaType } from '../../../platform/web/index.ts';

@@ -1,4 +1,7 @@
-/** What an image call made and used, read beside the response without keeping its pictures: as many as were returned, as the provider names them. */
+/**
+ * What an image call made and used, read beside the response without keeping its pictures:
+ * as many as were returned, as the provider names them.
+ */
 import { blockData, blocksOf, GrowingBuffer, JsonElider, valueOfJson } from '../../../core/index.ts';
 import { codecOf, type HubUsage, NO_USAGE } from '../../../dialects/index.ts';
 import { imageTokens, TOKENS_PER_INPUT_IMAGE } from '../../../rules/index.ts';
