@@ -1,4 +1,7 @@
-/** What is an alarm, and what is not any more. test/e2e/alarms.test.ts follows alarms to the metrics, the log and doctor. */
+/**
+ * What is an alarm, and what is not any more.
+ * test/e2e/alarms.test.ts follows alarms to the metrics, the log and doctor.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';

@@ -1,4 +1,7 @@
-/** Alarms: conditions that need an operator. A job stores and logs them while they last. Details are ids and counts only. */
+/**
+ * Alarms: conditions that need an operator. A job stores and logs them while they last.
+ * Details are ids and counts only.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { errorFields, type Log } from '../core/index.ts';
 import { type Db, prepare } from '../platform/db/index.ts';
@@ -61,7 +64,8 @@ export const LEDGER_CHECKS = {
   async ledger(db: Db) {
     let pass = await checkNewEntries(db);
     for (let n = 1; pass?.hasMore && n < MAX_PASSES; n += 1) pass = await checkNewEntries(db);
-    // Undefined while another process checks, and behind while old entries are still read for the first time: the last result stays.
+    // Undefined while another process checks, and behind while old entries are
+    // still read for the first time: the last result stays.
     if (!pass || pass.isBehind) return [];
     return [alarm('ledger_faults', pass.faults, ({ fault, subject }) => `${fault}: ${subject}`)];
   },
@@ -95,7 +99,9 @@ interface FailedCheck {
   readonly cause: string;
 }
 
-/** Runs every check. A check that cannot run is an alarm itself; so is a ledger that no process could check for a while. */
+/**
+ * Runs every check. A check that cannot run is an alarm itself; so is a ledger that no process could check for a while.
+ */
 export async function findAlarms(db: Db, checks: AlarmChecks): Promise<Alarm[]> {
   const failed: FailedCheck[] = [];
   const cases = Object.entries(checks).filter(([, check]) => typeof check !== 'function');

@@ -1,4 +1,7 @@
-/** Crash points: moments between which a crash leaves a different state. Crash tests kill the process there; without a subscriber one costs a comparison. */
+/**
+ * Crash points: moments between which a crash leaves a different state.
+ * Crash tests kill the process there; without a subscriber one costs a comparison.
+ */
 import { channel } from 'node:diagnostics_channel';
 import type { Words } from '../rules/index.ts';
 
@@ -38,6 +41,9 @@ export function crashPoint(point: CrashPoint): void {
   if (points.hasSubscribers) points.publish(point);
 }
 
-/** Publishes the point after `work`. Returns `work` itself when there is no subscriber, so that no extra promise is created. */
+/**
+ * Publishes the point after `work`.
+ * Returns `work` itself when there is no subscriber, so that no extra promise is created.
+ */
 export const crashPointAfter = (work: Promise<void>, point: CrashPoint): Promise<void> =>
   points.hasSubscribers ? work.then(() => crashPoint(point)) : work;

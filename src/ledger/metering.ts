@@ -106,7 +106,8 @@ export class Metering {
       journal.append(record);
       const isLimited = this.#spendLimits.onSettled(record);
       const hasCostLimit = this.accountCosts.onSettled(record);
-      // Other replicas see what a limited key or account has spent, and get what a low wallet has left, only after the flush.
+      // Other replicas see what a limited key or account has spent,
+      // and get what a low wallet has left, only after the flush.
       if (isLimited || hasCostLimit || isLow) this.#flusher.flushSoon();
     };
     this.#leases = new WalletLeases({
@@ -160,7 +161,10 @@ export class Metering {
     };
   }
 
-  /** Reserves the right to a call of at most `maxCost`. Fails with `insufficient_balance`, or `spend_limit_reached` of a limited key. */
+  /**
+   * Reserves the right to a call of at most `maxCost`.
+   * Fails with `insufficient_balance`, or `spend_limit_reached` of a limited key.
+   */
   admit(userId: string, maxCost: core.Nanos, key?: core.LimitedKey): Reservation | Promise<Reservation> {
     if (this.#isClosed) throw core.fail('shutting_down');
     // Calls in flight complete, with their records in memory. A crash would lose those, so no new call is admitted.
@@ -178,7 +182,10 @@ export class Metering {
     return hold instanceof Promise ? hold.then((resolved) => resolved.end(0n)) : hold?.end(0n);
   }
 
-  /** Resolves once every settled record is on disk, or could not be written: the response is paid for. Awaited before a response ends. */
+  /**
+   * Resolves once every settled record is on disk, or could not be written:
+   * the response is paid for. Awaited before a response ends.
+   */
   whenWrittenOrFailed(): Promise<void> {
     return this.#journal.whenWrittenOrFailed();
   }
@@ -188,12 +195,18 @@ export class Metering {
     return this.#flusher.drain();
   }
 
-  /** Recovers the journals and leases of dead processes and returns their replica ids. Also runs at the start and periodically. */
+  /**
+   * Recovers the journals and leases of dead processes and returns their replica ids.
+   * Also runs at the start and periodically.
+   */
   recover(): Promise<string[]> {
     return recoverDead({ ...this.#options, ...this.#folder, writer: this.#writer, selfId: this.#replica.id });
   }
 
-  /** Call after the last request. Drains the journal and returns the leases; if the database is down, the next start does so. */
+  /**
+   * Call after the last request. Drains the journal and returns the leases;
+   * if the database is down, the next start does so.
+   */
   async close(): Promise<void> {
     const { db, log } = this.#options;
     this.#isClosed = true;
@@ -248,7 +261,10 @@ export class Metering {
     crashPoint('replica.renewed');
   }
 
-  /** Reserves from the wallet for a call that its spend limits admit. The hold ends with the reservation, or when there is none. */
+  /**
+   * Reserves from the wallet for a call that its spend limits admit.
+   * The hold ends with the reservation, or when there is none.
+   */
   #admitWithHold(userId: string, maxCost: core.Nanos, hold: SpendHold): Reservation | Promise<Reservation> {
     const join = (reservation: Reservation): Reservation => ({
       settle(record) {

@@ -1,4 +1,7 @@
-/** Provider costs of accounts with a cost limit, by day and month: the daily sums, read every few seconds, and what this process has recorded since. */
+/**
+ * Provider costs of accounts with a cost limit, by day and month:
+ * the daily sums, read every few seconds, and what this process has recorded since.
+ */
 import { sql } from 'kysely';
 import { type Clock, type Nanos, utcDay } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';

@@ -1,4 +1,7 @@
-/** Holds that the wallet covers only after replicas have returned what they lease and do not use. They have wishes as calls have, in the same order. */
+/**
+ * Holds that the wallet covers only after replicas have returned what they lease and do not use.
+ * They have wishes as calls have, in the same order.
+ */
 import type { Clock, Nanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import { databaseLeases, type LeaseStore } from './lease-queries.ts';

@@ -11,7 +11,10 @@ export interface LeaseNeed {
   /** What the first waiting call needs, the first two, the first three, and so on. Empty when none waits. */
   readonly needs: readonly Nanos[];
   readonly ahead: Nanos;
-  /** Amounts ahead are multiples of this. Fractions on several replicas would add up to calls that none of them can admit. */
+  /**
+   * Amounts ahead are multiples of this.
+   * Fractions on several replicas would add up to calls that none of them can admit.
+   */
   readonly unit: Nanos;
   /** What this replica spends from the wallet in the time that leases must last without the database. */
   readonly recent: Nanos;
@@ -51,7 +54,10 @@ export const databaseLeases = (db: Db): LeaseStore => ({
   wanted: (replicaId) => wantedLeases(db, replicaId),
 });
 
-/** Takes the amount of `grantOf`, computed under the lock of the wallet, of what is left after earlier wishes. Ends the wish of the replica. */
+/**
+ * Takes the amount of `grantOf`, computed under the lock of the wallet, of what is left after earlier wishes.
+ * Ends the wish of the replica.
+ */
 export async function takeLease(db: Db, input: TakeInput): Promise<LeaseTake> {
   const { userId, replicaId, needs, ahead, unit, recent } = input;
   const [row] = await selectTaken(db, [userId, replicaId, needs, needs.at(-1) ?? 0n, ahead, unit, recent]);
@@ -107,7 +113,10 @@ export interface ReturnInput {
   readonly answer: bigint | undefined;
 }
 
-/** Returns money to the wallet, and counts the version up. The result is undefined when the lease has another version or is gone. */
+/**
+ * Returns money to the wallet, and counts the version up.
+ * The result is undefined when the lease has another version or is gone.
+ */
 async function returnLease(db: Db, input: ReturnInput): Promise<LeaseState | undefined> {
   const { userId, replicaId, nanos, version, answer } = input;
   const isVersion = version === undefined ? sql`` : sql`and l.version = ${version}`;
@@ -140,7 +149,11 @@ const selectWanted = prepare<WantedLease>(
    from leases l where replica_id = $1 and is_wanted limit ${MAX_WANTED}`,
 );
 
-/** How much one lease takes; `takeLease` computes the same, and a test compares the two. All of the need and some ahead within an eighth of what is available, or half for recent spending. Else the first needs that fit, so that none is stranded. */
+/**
+ * How much one lease takes; `takeLease` computes the same, and a test compares the two.
+ * All of the need and some ahead within an eighth of what is available, or half for recent spending.
+ * Else the first needs that fit, so that none is stranded.
+ */
 export function grantOf(available: Nanos, { needs, ahead, unit, recent }: LeaseNeed): Nanos {
   const needed = needs.at(-1) ?? 0n;
   const part = max(available / PART, min(recent, available / RECENT_PART));

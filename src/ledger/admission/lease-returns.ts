@@ -1,4 +1,7 @@
-/** Returns of leases: what no call uses goes back to the wallet. Statements fail, or arrive late; no money may be lost or returned twice by that. */
+/**
+ * Returns of leases: what no call uses goes back to the wallet.
+ * Statements fail, or arrive late; no money may be lost or returned twice by that.
+ */
 import { errorFields, type Log } from '../../core/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
@@ -22,13 +25,19 @@ export class LeaseReturns {
     this.#options = options;
   }
 
-  /** Answers a new wish of another owner, even with a wish of its own: the database grants in the order of the wishes, not of the replies. */
+  /**
+   * Answers a new wish of another owner, even with a wish of its own:
+   * the database grants in the order of the wishes, not of the replies.
+   */
   async answer(wallet: WalletState, newest: bigint | undefined): Promise<boolean> {
     if (newest === undefined || newest <= wallet.answered || wallet.leased === 0n) return false;
     return this.runFor(wallet, newest);
   }
 
-  /** Returns what is free for the wishes up to this one. False when the lease changed again and again: others will ask again. */
+  /**
+   * Returns what is free for the wishes up to this one.
+   * False when the lease changed again and again: others will ask again.
+   */
   async runFor(wallet: WalletState, wish: bigint): Promise<boolean> {
     wallet.isLow = true;
     for (let left = ATTEMPTS; left > 0; left -= 1)
@@ -39,21 +48,30 @@ export class LeaseReturns {
     return false;
   }
 
-  /** Waits for a return that is under way, and finds out what became of one that failed. Throws while it is unknown where that money is. */
+  /**
+   * Waits for a return that is under way, and finds out what became of one that failed.
+   * Throws while it is unknown where that money is.
+   */
   async settle(wallet: WalletState): Promise<void> {
     await wallet.lastReturn;
     if (isUnclear(wallet)) await this.run(wallet);
     if (isUnclear(wallet)) throw balanceUnavailable();
   }
 
-  /** Returns what is free; true when all of it is returned. One at a time, so that no result is taken for that of a later one. */
+  /**
+   * Returns what is free; true when all of it is returned.
+   * One at a time, so that no result is taken for that of a later one.
+   */
   run(wallet: WalletState, answer?: bigint): Promise<boolean> {
     const result = wallet.lastReturn.then(() => this.#runNext(wallet, answer));
     wallet.lastReturn = result;
     return result;
   }
 
-  /** Only from the known version, so that a late statement changes nothing. If the lease may differ, it is only read, which also counts the version up. */
+  /**
+   * Only from the known version, so that a late statement changes nothing.
+   * If the lease may differ, it is only read, which also counts the version up.
+   */
   async #runNext(wallet: WalletState, answer: bigint | undefined): Promise<boolean> {
     const { store, replica, log } = this.#options;
     const { userId } = wallet;

@@ -1,4 +1,7 @@
-/** Spend counters of all workers of a machine, in the primary. Each question carries the totals of the database, and no counter is lower than these. */
+/**
+ * Spend counters of all workers of a machine, in the primary.
+ * Each question carries the totals of the database, and no counter is lower than these.
+ */
 import { type Clock, entryOf, type Nanos } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import * as spend from './spend-counts.ts';
@@ -58,7 +61,10 @@ interface Hold {
   readonly counters: readonly Counter[];
 }
 
-/** A killed worker may have charged calls: its holds stay until another has recovered its journal, and every worker has read the new totals. */
+/**
+ * A killed worker may have charged calls: its holds stay until another has recovered its journal,
+ * and every worker has read the new totals.
+ */
 const HOLDS_AFTER_END_MS = 60_000;
 /** By then the workers know from the database everything that a counter knows. */
 const IDLE_MS = 120_000;

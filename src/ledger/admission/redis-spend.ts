@@ -1,4 +1,7 @@
-/** Spend counters in Redis, shared by all replicas; while it is down, each counts alone. No counter is lower than the totals that a request carries. */
+/**
+ * Spend counters in Redis, shared by all replicas; while it is down, each counts alone.
+ * No counter is lower than the totals that a request carries.
+ */
 import type { MaybePromise, Nanos } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
 import * as spend from './spend-counts.ts';
@@ -56,7 +59,9 @@ export class RedisSpend implements spend.SpendCounts {
     return 'end' in result ? spend.bothHolds(result, lease()) : result;
   }
 
-  /** Renews the hold in Redis until it ends. `mayExist` is false when Redis was down, so it does not know the hold yet. */
+  /**
+   * Renews the hold in Redis until it ends. `mayExist` is false when Redis was down, so it does not know the hold yet.
+   */
   #renewed({ member, maxCost, keys }: Lease, mayExist: boolean): spend.SpendHold {
     let isKnown = mayExist;
     const stopRenewing = this.#redis.onRenew(() => {
@@ -87,7 +92,10 @@ const keysOf = (scopes: readonly spend.SpendScope[]): string[] =>
     return [`${name}:spent`, `${name}:holds`];
   });
 
-/** Of each scope a hash of sums and a sorted set of holds by expiry, which outlive a month. Integers, compared as doubles: exact to nine million dollars. */
+/**
+ * Of each scope a hash of sums and a sorted set of holds by expiry, which outlive a month.
+ * Integers, compared as doubles: exact to nine million dollars.
+ */
 const COMMON = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -119,7 +127,10 @@ local function hold(spent, holds, member, max_cost, lease)
 end
 `;
 
-/** KEYS: two of each scope. ARGV: hold, maxCost, lease, day, month, then of each scope its three limits (or '') and three known totals. */
+/**
+ * KEYS: two of each scope. ARGV: hold, maxCost, lease, day, month,
+ * then of each scope its three limits (or '') and three known totals.
+ */
 const RESERVE = script(`${COMMON}
 local fits, amounts = 1, {}
 local max_cost = tonumber(ARGV[2])
@@ -156,7 +167,10 @@ return { fits, unpack(amounts) }`);
 const RENEW = script(`${COMMON}
 for n = 1, #KEYS, 2 do hold(KEYS[n], KEYS[n + 1], ARGV[1], ARGV[2], ARGV[3]) end`);
 
-/** ARGV: hold, maxCost, cost. Does not create a missing counter: one that starts with a single call would be far too low. */
+/**
+ * ARGV: hold, maxCost, cost. Does not create a missing counter:
+ * one that starts with a single call would be far too low.
+ */
 const END = script(`${COMMON}
 for n = 1, #KEYS, 2 do
   local spent = KEYS[n]

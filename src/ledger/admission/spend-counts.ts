@@ -4,7 +4,10 @@ import { type Clock, DAY_MS, type Limits, type MaybePromise, type Nanos } from '
 import type { UsageRecord } from '../usage-record.ts';
 
 export interface SpendCounts {
-  /** Sets the maximum cost aside, or returns the amounts of each scope when it does not fit. Rejects when nothing can be counted. */
+  /**
+   * Sets the maximum cost aside, or returns the amounts of each scope when it does not fit.
+   * Rejects when nothing can be counted.
+   */
   reserve(scopes: readonly SpendScope[], maxCost: Nanos): MaybePromise<Reserved>;
 }
 export type Reserved = SpendHold | readonly SpentAmounts[];
@@ -45,7 +48,10 @@ export interface SpendQuestion {
   }[];
 }
 
-/** Counts in this process. The other two keep its counters up to date, so that they can ask it when nothing else responds. */
+/**
+ * Counts in this process. The other two keep its counters up to date,
+ * so that they can ask it when nothing else responds.
+ */
 export class LocalSpend implements SpendCounts {
   readonly #clock: Clock;
 

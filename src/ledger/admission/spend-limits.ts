@@ -1,4 +1,7 @@
-/** Spend limits of keys and users: spent = roll-ups + settled here + maximum costs in flight. Exact for a replica, the workers of a machine, and with Redis. */
+/**
+ * Spend limits of keys and users: spent = roll-ups + settled here + maximum costs in flight.
+ * Exact for a replica, the workers of a machine, and with Redis.
+ */
 import { sql } from 'kysely';
 import * as core from '../../core/index.ts';
 import { allRows, type Db } from '../../platform/db/index.ts';
@@ -36,7 +39,10 @@ export class SpendLimits {
     this.#options = options;
   }
 
-  /** Undefined when no limit applies. Throws or rejects with `spend_limit_reached`, or `rate_limit_exceeded` when calls in flight may free enough. */
+  /**
+   * Undefined when no limit applies. Throws or rejects with `spend_limit_reached`,
+   * or `rate_limit_exceeded` when calls in flight may free enough.
+   */
   reserve(key: core.LimitedKey, maxCost: core.Nanos): spend.SpendHold | undefined | Promise<spend.SpendHold> {
     if ((!key.limits && !key.userLimits) || maxCost === 0n) return undefined;
     const scopes = this.#scopesOf(key);
@@ -135,7 +141,8 @@ export class SpendLimits {
     const now = this.#options.clock.now();
     for (const { counter } of scopes) spend.startPeriod(counter, now);
     rejectOverLimit(scopes, result, maxCost, now);
-    // Redis rejected by its own clock, and by the clock of this replica the call fits: a period has just begun or is about to.
+    // Redis rejected by its own clock, and by the clock of this replica the call fits:
+    // a period has just begun or is about to.
     throw core.fail('rate_limit_exceeded', undefined, { retryAfter: 1 });
   }
 
@@ -214,7 +221,10 @@ export class SpendLimits {
     return sums;
   }
 
-  /** Adds what is in the journal when a counter is first loaded. Later records are counted by `onSettled` and `onFlushed`. */
+  /**
+   * Adds what is in the journal when a counter is first loaded.
+   * Later records are counted by `onSettled` and `onFlushed`.
+   */
   #countPending(counters: readonly spend.SpendCounter[]): void {
     if (counters.length === 0) return;
     for (const counter of counters) counter.isLoaded = true;
@@ -247,7 +257,10 @@ export interface SpentRow {
   readonly month: core.Nanos;
 }
 
-/** Recorded spending of each key of these users in the day and month of `at`. `since` = 'day': `month` holds the amount of the day. */
+/**
+ * Recorded spending of each key of these users in the day and month of `at`.
+ * `since` = 'day': `month` holds the amount of the day.
+ */
 export async function readSpent(
   db: Db,
   userIds: readonly string[],

@@ -1,4 +1,7 @@
-/** Admission without a database write: a replica leases part of a wallet and reserves from it in memory. Reasons: docs/adr/0006-wallet-leases.md */
+/**
+ * Admission without a database write: a replica leases part of a wallet and reserves from it in memory.
+ * Reasons: docs/adr/0006-wallet-leases.md
+ */
 import { ApiError, type Clock, codeOf, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
@@ -27,7 +30,10 @@ export interface WalletLeasesOptions {
   readonly log: Log;
 }
 
-/** Ahead, beside what the wallet spent in the last minute. Renewed at a quarter of the calls or half of the minute: what lasts without the database. */
+/**
+ * Ahead, beside what the wallet spent in the last minute.
+ * Renewed at a quarter of the calls or half of the minute: what lasts without the database.
+ */
 const CALLS_AHEAD = 32n;
 /** After a lease that was short of that. */
 const AHEAD_RETRY_MS = 1_000;
@@ -37,7 +43,10 @@ const IDLE_MS = 15_000;
 const LOW_IDLE_MS = 1_000;
 /** Clients without money retry in a loop; the database is queried at most this often for each of them. */
 const SHORT_MS = 200;
-/** Leases that are returned at a time when others want them. On a slow database the last one must not wait for all before it; calls need connections too. */
+/**
+ * Leases that are returned at a time when others want them.
+ * On a slow database the last one must not wait for all before it; calls need connections too.
+ */
 const RETURN_LANES = 2;
 
 export class WalletLeases {
@@ -127,7 +136,10 @@ export class WalletLeases {
     }
   }
 
-  /** Stops leasing and waits for calls and statements. False when calls are open after `timeoutMs`: their leases must stay. */
+  /**
+   * Stops leasing and waits for calls and statements.
+   * False when calls are open after `timeoutMs`: their leases must stay.
+   */
   async close(timeoutMs: number): Promise<boolean> {
     const closing = Promise.withResolvers<void>();
     this.#closing = closing;

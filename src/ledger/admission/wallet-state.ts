@@ -21,7 +21,10 @@ export class WalletState {
   spent: Nanos = 0n;
   /** Being returned to the wallet. After a failed statement it is unknown whether it arrived. */
   returning: Nanos = 0n;
-  /** A statement failed that the database may have run, or its version of the lease was another one: `leased` may be wrong. */
+  /**
+   * A statement failed that the database may have run,
+   * or its version of the lease was another one: `leased` may be wrong.
+   */
   isUncertain = false;
   /** Ends with the last return that was begun. Never rejects. */
   lastReturn: Promise<unknown> = Promise.resolve();
@@ -35,7 +38,9 @@ export class WalletState {
   wish: { readonly waiter: Waiter; readonly at: number } | undefined;
   /** The wallet has little left: nothing is leased ahead of need. */
   isLow = false;
-  /** The last lease was short of what was wanted ahead: until then, by `clock.elapsed()`, none is taken ahead of need. */
+  /**
+   * The last lease was short of what was wanted ahead: until then, by `clock.elapsed()`, none is taken ahead of need.
+   */
   aheadFrom = 0;
   /** By `clock.elapsed()`, as is `until` below: a clock that is set back must not prolong a rejection. */
   usedAt = 0;

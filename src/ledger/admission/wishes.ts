@@ -1,11 +1,17 @@
-/** Wishes for money that replicas have leased and may not use, in an order: of several, who gets it never depends on anybody's speed, and one of them does. */
+/**
+ * Wishes for money that replicas have leased and may not use, in an order:
+ * of several, who gets it never depends on anybody's speed, and one of them does.
+ */
 import type { Nanos } from '../../core/index.ts';
 import { type Db, prepare } from '../../platform/db/index.ts';
 import { SILENT_MS } from '../records/replica.ts';
 import { claimsBefore, IS_CURRENT } from '../wallets/claims.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
-/** How long a call waits for other replicas: twice what a live one takes if each statement takes its limit (`callMs`). Dead ones are not waited for. */
+/**
+ * How long a call waits for other replicas: twice what a live one takes if each statement takes its limit (`callMs`).
+ * Dead ones are not waited for.
+ */
 export const WISH_MS = 45_000;
 /** How often a replica checks whether others need what it has leased. */
 export const RETURN_WANTED_MS = 250;
@@ -18,7 +24,10 @@ export interface WishInput {
   readonly userId: string;
   /** A replica, or a name that an attempt to hold has given itself. */
   readonly owner: string;
-  /** What it needs altogether. It claims all of that: what its own lease has may go back to the wallet, for the wishes of others. */
+  /**
+   * What it needs altogether. It claims all of that: what its own lease has
+   * may go back to the wallet, for the wishes of others.
+   */
   readonly nanos: Nanos;
   /** What its own lease has for it. */
   readonly unused?: Nanos;
@@ -38,7 +47,10 @@ export interface Outlook {
   readonly newest: bigint | undefined;
 }
 
-/** Makes a wish or looks how it stands, and asks live replicas. Wallet and leases are read as of one moment: a lease taken in between must be in one. */
+/**
+ * Makes a wish or looks how it stands, and asks live replicas.
+ * Wallet and leases are read as of one moment: a lease taken in between must be in one.
+ */
 export async function wish(db: Db, { userId, owner, nanos, unused = 0n, isNew }: WishInput): Promise<Outlook> {
   const [row] = await selectOutlook(db, [userId, owner, nanos, isNew, nanos - unused]);
   if (!row) throw unknownWallet(userId);

@@ -1,4 +1,7 @@
-/** Rates of a price: nano-dollars per million tokens or per piece. A kind without a rate is billed as the kind that contains it. */
+/**
+ * Rates of a price: nano-dollars per million tokens or per piece.
+ * A kind without a rate is billed as the kind that contains it.
+ */
 import { type Nanos, parseNanos, parsePpm } from '../../core/index.ts';
 import { RATE_NAMES, VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 
@@ -23,7 +26,9 @@ export interface RateStep {
 const FLAT: ReadonlySet<string> = new Set(RATE_NAMES);
 const OF_VIDEO: ReadonlySet<string> = new Set(VIDEO_RATE_NAMES);
 
-/** Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none. */
+/**
+ * Parses the column `prices.rates`. Throws on rates that the configuration rejects: a wrong price is worse than none.
+ */
 export function parseRates(stored: unknown): Rates {
   if (typeof stored !== 'object' || stored === null) throw new Error('rates are not an object');
   const { steps, tiers, ...flat } = stored as Record<string, unknown>;
@@ -32,7 +37,10 @@ export function parseRates(stored: unknown): Rates {
   return tiers === undefined ? rates : { ...rates, tiers: parseTiers(tiers, rates) };
 }
 
-/** The column `prices.cost`. Requests of a batch that are sent to the provider one by one cost what others do, whatever users pay. */
+/**
+ * The column `prices.cost`. Requests of a batch that are sent to the provider
+ * one by one cost what others do, whatever users pay.
+ */
 export function parseCost(stored: unknown): Rates {
   const { tiers = new Map<string, Rates>(), ...rates } = parseRates(stored);
   return { ...rates, tiers: new Map([...tiers].filter(([name]) => name !== 'batch')) };
@@ -65,7 +73,10 @@ function parseTiers(stored: unknown, base: Rates): ReadonlyMap<string, Rates> {
   return new Map(Object.entries(stored).map(([tier, own]) => [tier, parseTier(own, base)]));
 }
 
-/** A multiplier of all rates, or rates of its own. Then only prices per piece are taken over: a token rate would be too low. */
+/**
+ * A multiplier of all rates, or rates of its own. Then only prices per piece are taken over:
+ * a token rate would be too low.
+ */
 function parseTier(stored: unknown, base: Rates): Rates {
   if (typeof stored === 'object' && stored !== null && 'multiplier' in stored) {
     const ppm = typeof stored.multiplier === 'string' ? parsePpm(stored.multiplier) : undefined;

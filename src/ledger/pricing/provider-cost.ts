@@ -1,4 +1,7 @@
-/** Provider costs: what recorded calls cost the operator, by the cost rates of their price and the multiplier of their account. */
+/**
+ * Provider costs: what recorded calls cost the operator,
+ * by the cost rates of their price and the multiplier of their account.
+ */
 import { errorFields, type Log, type Nanos } from '../../core/index.ts';
 import { type Db, prepare } from '../../platform/db/index.ts';
 import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
@@ -12,8 +15,8 @@ export type CostedCall = Pick<UsageRecord, 'priceId' | 'accountId' | 'usage'>;
 export type ProviderCosts<C extends CostedCall = UsageRecord> = ReadonlyMap<C, Nanos>;
 
 /**
- * Two lookups by primary key for a whole batch. Never blocks recording: a cost that cannot be computed is unknown. `parse`: `parseRates` for
- * requests in batches of the provider.
+ * Two lookups by primary key for a whole batch. Never blocks recording: a cost that cannot be computed is unknown.
+ * `parse`: `parseRates` for requests in batches of the provider.
  */
 export async function providerCosts<C extends CostedCall>(
   db: Db,

@@ -1,4 +1,7 @@
-/** Cost of usage, and maximum cost of a request: exact, rounded up once at the end. A token is billed once, at its most specific rate. */
+/**
+ * Cost of usage, and maximum cost of a request: exact, rounded up once at the end.
+ * A token is billed once, at its most specific rate.
+ */
 import type { ModelUsage, Nanos } from '../../core/index.ts';
 import { type PriceUnit, type Words, words } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
@@ -20,7 +23,9 @@ export interface CostLine {
 export interface Cost {
   readonly nanos: Nanos;
   readonly lines: readonly CostLine[];
-  /** The length of the prompt above which the rates of the lines hold; undefined for the first step, and without steps. */
+  /**
+   * The length of the prompt above which the rates of the lines hold; undefined for the first step, and without steps.
+   */
   readonly above?: bigint;
   readonly tier?: string;
 }
@@ -153,7 +158,8 @@ function addOutput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   const reasoning = output.take(whole(usage.reasoning), 'reasoning' in rates);
   const audio = output.take(whole(usage.outputAudio), 'audio_output' in rates);
   const video = output.take(whole(usage.outputVideo), 'video_output' in rates);
-  // Reported image tokens are billed by their rate. The price per piece holds where there is no such rate or no such report.
+  // Reported image tokens are billed by their rate.
+  // The price per piece holds where there is no such rate or no such report.
   const isByToken = 'image_output' in rates && usage.estimated !== true;
   const perImage = isByToken && usage.outputImage !== undefined ? undefined : rates.per_image;
   const image = output.take(whole(usage.outputImage), 'image_output' in rates || perImage !== undefined);
@@ -182,7 +188,10 @@ function imageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos {
   return perImage.get(kind) ?? perImage.get(size) ?? perImage.get('*') ?? highest([...perImage.values()]);
 }
 
-/** Before it is made: the provider chooses what the request leaves to it, such as the pixels of `2K`, and reports its choice. */
+/**
+ * Before it is made: the provider chooses what the request leaves to it,
+ * such as the pixels of `2K`, and reports its choice.
+ */
 function maxImageRate(perImage: ReadonlyMap<string, Nanos>, kind: string): Nanos {
   const [size = '', quality] = kind.split('/');
   const isOpen = size === 'auto' || !(/^\d+x\d+$/.test(size) || perImage.has(kind));
@@ -224,14 +233,20 @@ const TOKENS_PER_SECOND = 10n;
 /** Sources that one answer of a research model reports; several times what is usual. */
 const MAX_CITATIONS = 200_000n;
 
-/** The maximum cost of a request, for admission: all possible input and output, each at the highest rate that the input can reach. */
+/**
+ * The maximum cost of a request, for admission: all possible input and output,
+ * each at the highest rate that the input can reach.
+ */
 export function maxCostOf(facts: RequestFacts, rates: Rates, multipliersPpm: Multipliers): Nanos {
   const read = atMost(facts.maxInput);
   const most = reachableRates(rates, read).reduce((top, step) => larger(top, maxFemtoOf(facts, read, step)), 0n);
   return applyMultipliers(most, multipliersPpm);
 }
 
-/** All rates that a call with at most `input` tokens can be charged by: those of the first step, and of every step below `input`. */
+/**
+ * All rates that a call with at most `input` tokens can be charged by:
+ * those of the first step, and of every step below `input`.
+ */
 export const reachableRates = (rates: Rates, input: bigint): readonly Rates[] => [
   rates,
   ...(rates.steps ?? []).filter(({ above }) => above < input).map((step) => step.rates),

@@ -1,11 +1,16 @@
-/** What usage records add to the roll-ups by day, and for the charge the first charged record and the number of charged ones. */
+/**
+ * What usage records add to the roll-ups by day, and for the charge the
+ * first charged record and the number of charged ones.
+ */
 import { DAY_MS, entryOf, utcDay } from '../../core/index.ts';
 import type { ProviderCosts } from '../pricing/provider-cost.ts';
 import { DAILY_SUMS, storableText, type UsageRecord } from '../usage-record.ts';
 
 type Counter = (typeof DAILY_SUMS)[number] | 'charged';
 
-/** One row for each user, day, key, group, model, account and operation. Counters are text, because JSON has no bigint. */
+/**
+ * One row for each user, day, key, group, model, account and operation. Counters are text, because JSON has no bigint.
+ */
 export function dailySums(records: readonly UsageRecord[], costs: ProviderCosts): readonly object[] {
   const sums = new Map<string, { readonly names: object; first: string | null; readonly counters: Counters }>();
   const days = new Map<number, string>();

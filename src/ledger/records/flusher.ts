@@ -1,4 +1,7 @@
-/** Moves records from the journal of this process to the database, one batch at a time. Records stay in the journal until then. */
+/**
+ * Moves records from the journal of this process to the database, one batch at a time.
+ * Records stay in the journal until then.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import type { UsageRecord } from '../usage-record.ts';
@@ -24,9 +27,14 @@ export const BATCH_ROWS = 2_000;
 const BATCH_WALLETS = 500;
 /** From one flush to the next: parsing and planning its statements costs the same for few records as for many. */
 const BATCH_MS = 1_000;
-/** The wait of a record after a second without a flush, and of one that other replicas wait for; also the first interval of new attempts. */
+/**
+ * The wait of a record after a second without a flush,
+ * and of one that other replicas wait for; also the first interval of new attempts.
+ */
 const SOON_MS = 200;
-/** Records that are read in one turn of the event loop. A thousand at once take 5 ms, fifty a quarter of a millisecond. */
+/**
+ * Records that are read in one turn of the event loop. A thousand at once take 5 ms, fifty a quarter of a millisecond.
+ */
 const SLICE_ROWS = 50;
 const MAX_BACKOFF_MS = 10_000;
 /** One or two failures are normal while the database restarts. */
@@ -51,7 +59,10 @@ export class Flusher {
     });
   }
 
-  /** Flushes earlier than usual, because another replica waits for the last record. Does not shorten the wait after a failure. */
+  /**
+   * Flushes earlier than usual, because another replica waits for the last record.
+   * Does not shorten the wait after a failure.
+   */
   flushSoon(): void {
     if (this.#isSoon || this.#failures > 0) return;
     this.#isSoon = true;
@@ -65,7 +76,10 @@ export class Flusher {
     return this.#failures;
   }
 
-  /** Flushes everything that is pending now. Throws when the database cannot be used; the records then stay in the journal. */
+  /**
+   * Flushes everything that is pending now. Throws when the database cannot be used;
+   * the records then stay in the journal.
+   */
   async drain(): Promise<void> {
     do
       await this.#enqueue(async () => {
@@ -141,7 +155,9 @@ export class Flusher {
     return isCut;
   }
 
-  /** Reads in slices, so that no call waits for a whole batch. Only a flush removes records, so the slices fit together. */
+  /**
+   * Reads in slices, so that no call waits for a whole batch. Only a flush removes records, so the slices fit together.
+   */
   async #readBatch(): Promise<{ readonly records: readonly UsageRecord[]; readonly isCut: boolean }> {
     const { journal } = this.#options;
     const records: UsageRecord[] = [];

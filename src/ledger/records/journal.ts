@@ -1,4 +1,7 @@
-/** The usage journal of one process: records are on disk, written together, before the response ends, and leave it once they are in the database. */
+/**
+ * The usage journal of one process: records are on disk, written together,
+ * before the response ends, and leave it once they are in the database.
+ */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
@@ -32,16 +35,25 @@ interface WriteCycle extends PromiseWithResolvers<void> {
 
 /** Large enough that rotation is rare, small enough to be read whole after a crash. */
 const SEGMENT_BYTES = 16 * 1024 * 1024;
-/** Interval of new attempts while the disk rejects writes. Until one succeeds, records stay in memory and new calls are refused. */
+/**
+ * Interval of new attempts while the disk rejects writes.
+ * Until one succeeds, records stay in memory and new calls are refused.
+ */
 const RETRY_MS = 100;
-/** Records that wait for the end of a turn of the event loop; the next one writes them first. Under a flood a turn takes seconds. */
+/**
+ * Records that wait for the end of a turn of the event loop;
+ * the next one writes them first. Under a flood a turn takes seconds.
+ */
 const MAX_UNWRITTEN = 64;
 
 export class Journal {
   readonly #options: JournalOptions;
   readonly #segmentBytes: number;
   #dir: string;
-  /** What is not in the database, oldest first; the first `#head` are flushed. As text: one object for the garbage collector, where a record is ten. */
+  /**
+   * What is not in the database, oldest first; the first `#head` are flushed.
+   * As text: one object for the garbage collector, where a record is ten.
+   */
   #texts: string[] = [];
   #head = 0;
   #written = 0;
@@ -72,7 +84,10 @@ export class Journal {
     this.#onPending(this.pending);
   }
 
-  /** Resolves when everything appended so far is written. Rejects when the write fails; the records are kept and retried. */
+  /**
+   * Resolves when everything appended so far is written.
+   * Rejects when the write fails; the records are kept and retried.
+   */
   whenWritten(): Promise<void> {
     return (this.#next ?? this.#syncing)?.promise ?? ALL_WRITTEN;
   }

@@ -1,4 +1,7 @@
-/** Recovery of journals of dead processes: claims a folder by renaming it, writes its records, returns the leases, removes it. Each step may be repeated. */
+/**
+ * Recovery of journals of dead processes: claims a folder by renaming it, writes its records,
+ * returns the leases, removes it. Each step may be repeated.
+ */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import * as core from '../../core/index.ts';
@@ -24,7 +27,10 @@ const DAMAGED = 'damaged';
 /** `<replica>` or, once claimed, `<replica>~<claiming replica>`. */
 const FOLDER = /^(rep_[0-9A-Za-z]+)(?:~(rep_[0-9A-Za-z]+))?$/;
 
-/** Creates the folder with its owner before the replica is registered, so that every lease has a folder to recover it by. */
+/**
+ * Creates the folder with its owner before the replica is registered,
+ * so that every lease has a folder to recover it by.
+ */
 export async function createReplicaFolder(journalsDir: string, id: string, ledgerId: string): Promise<string> {
   const dir = join(journalsDir, id);
   await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -77,7 +83,9 @@ async function isDead(options: RecoverOptions, dir: string, id: string, claimedB
   return changedAt !== undefined && clock.now() - changedAt > REPLICA_LIFETIME_MS;
 }
 
-/** Processes of one machine recover at the same time: one that was faster has taken the folder, which is not a failure. */
+/**
+ * Processes of one machine recover at the same time: one that was faster has taken the folder, which is not a failure.
+ */
 function unlessGone(error: unknown): undefined {
   if (core.codeOf(error) !== 'ENOENT') throw error;
 }

@@ -1,4 +1,7 @@
-/** Replicas: the processes that admit calls. One whose heartbeat stops is fenced: it must continue under a new id, without its leases and journal folder. */
+/**
+ * Replicas: the processes that admit calls. One whose heartbeat stops is fenced:
+ * it must continue under a new id, without its leases and journal folder.
+ */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { sql } from 'kysely';
@@ -8,9 +11,14 @@ import { allRows, type Db } from '../../platform/db/index.ts';
 /** A replica without a heartbeat for this long counts as dead. Compared with the clock of the database. */
 export const REPLICA_LIFETIME_MS = 60_000;
 export const HEARTBEAT_INTERVAL_MS = 10_000;
-/** After this long without a heartbeat a replica stops using its leases: half a lifetime before others may take them. */
+/**
+ * After this long without a heartbeat a replica stops using its leases: half a lifetime before others may take them.
+ */
 export const TRUST_MS = 30_000;
-/** A live replica is never seen longer ago: an interval, two heartbeats that take the whole limit of a statement, and late timers. */
+/**
+ * A live replica is never seen longer ago: an interval,
+ * two heartbeats that take the whole limit of a statement, and late timers.
+ */
 export const SILENT_MS = 18_000;
 
 export const newReplicaId = (): string => `rep_${base62(randomBytes(16))}`;
@@ -92,7 +100,10 @@ export class Replica {
   }
 }
 
-/** Fences a replica whose heartbeat is too old; it cannot come back under this id. Undefined when the database has no such replica. */
+/**
+ * Fences a replica whose heartbeat is too old; it cannot come back under this id.
+ * Undefined when the database has no such replica.
+ */
 export async function fenceIfStale(db: Db, id: string): Promise<boolean | undefined> {
   const { rows } = await sql<{ fenced: boolean }>`
     update replicas set fenced = fenced or seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond'
@@ -107,7 +118,10 @@ export interface StaleReplica {
   readonly leased: bigint;
 }
 
-/** Replicas that died and whose journal was not recovered. Their leases stay held until it is, or until an operator removes them. */
+/**
+ * Replicas that died and whose journal was not recovered.
+ * Their leases stay held until it is, or until an operator removes them.
+ */
 export const staleReplicas = (db: Db): Promise<StaleReplica[]> =>
   allRows(db)<StaleReplica>`
     select r.id, r.host, r.seen_at as "seenAt",
@@ -115,7 +129,10 @@ export const staleReplicas = (db: Db): Promise<StaleReplica[]> =>
     from replicas r where r.seen_at < now() - ${REPLICA_LIFETIME_MS} * interval '1 millisecond'
     order by r.seen_at`;
 
-/** Removes a replica and returns its leases. Its journal must be recovered, or an operator must know that it is lost for good. */
+/**
+ * Removes a replica and returns its leases. Its journal must be recovered,
+ * or an operator must know that it is lost for good.
+ */
 export async function removeReplica(db: Db, id: string): Promise<void> {
   const remove = async (tx: Db): Promise<void> => {
     await sql`

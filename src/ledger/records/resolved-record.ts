@@ -14,7 +14,9 @@ export interface ResolvedCall {
   readonly now: number;
 }
 
-/** Call it in the transaction of the charge. The counts are unknown, because they are why the record was quarantined. */
+/**
+ * Call it in the transaction of the charge. The counts are unknown, because they are why the record was quarantined.
+ */
 export async function recordResolved(tx: Tx, { id, userId, raw, nanos, now }: ResolvedCall): Promise<void> {
   const text = (name: string): string => (typeof raw[name] === 'string' ? raw[name] : '');
   const call = {

@@ -1,4 +1,7 @@
-/** Retention of usage records: whole months; sums stay. Never a month of which a journal may hold a record: it would be charged twice. */
+/**
+ * Retention of usage records: whole months; sums stay.
+ * Never a month of which a journal may hold a record: it would be charged twice.
+ */
 import { sql } from 'kysely';
 import { connect, type Database, type Db, deleteBatch } from '../../platform/db/index.ts';
 import { REPLICA_LIFETIME_MS } from './replica.ts';

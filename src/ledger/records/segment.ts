@@ -6,7 +6,10 @@ import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { decodeRecord, type UsageRecord } from '../usage-record.ts';
 
-/** An open segment file. Synchronous: the kernel copies a few hundred bytes in microseconds, and a thread costs several times that. */
+/**
+ * An open segment file. Synchronous: the kernel copies a few hundred bytes in microseconds,
+ * and a thread costs several times that.
+ */
 export interface SegmentFile {
   /** Writes the bytes from `offset` on and returns how many of them were written. */
   write(bytes: Uint8Array, offset: number): number;
@@ -37,7 +40,9 @@ export async function listSegments(dir: string): Promise<string[]> {
 
 export interface SegmentContents {
   readonly records: readonly UsageRecord[];
-  /** Complete lines with a wrong length or checksum. A torn last line is not counted: its write was never acknowledged. */
+  /**
+   * Complete lines with a wrong length or checksum. A torn last line is not counted: its write was never acknowledged.
+   */
   readonly damaged: number;
 }
 

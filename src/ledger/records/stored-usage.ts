@@ -5,7 +5,10 @@ import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
 import { words } from '../../rules/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
-/** A quarter of the row and of the time to copy it: most calls report nothing but these four. A record that lacks one of them is kept whole. */
+/**
+ * A quarter of the row and of the time to copy it: most calls report nothing but these four.
+ * A record that lacks one of them is kept whole.
+ */
 export function packUsage(usage: MeteredUsage): string {
   const { input, cacheRead, cacheWrite, output, ...more } = usage;
   const isInColumns = input + output > 0 && cacheRead + cacheWrite >= 0;
@@ -40,7 +43,10 @@ export const isOfRequest = (id: string): RawBuilder<boolean> =>
 const near = (id: string, seconds: number): RawBuilder<unknown> =>
   sql`to_timestamp(${(requestIdTime(id) ?? 0) / 1_000 + seconds}::float8)`;
 
-/** The record of a request of this key. One part for each index: one condition would read a large user by the index of all times. */
+/**
+ * The record of a request of this key. One part for each index:
+ * one condition would read a large user by the index of all times.
+ */
 export async function recordOfRequest(db: Db, call: Readonly<Record<'id' | 'userId' | 'keyId', string>>) {
   const { id, userId, keyId } = call;
   const own = sql`request_id = ${id} and user_id = ${userId} and key_id = ${keyId}`;

@@ -1,4 +1,7 @@
-/** Writes usage records, daily roll-ups and one charge per wallet in one transaction. Idempotent by record id; invalid records are never charged. */
+/**
+ * Writes usage records, daily roll-ups and one charge per wallet in one transaction.
+ * Idempotent by record id; invalid records are never charged.
+ */
 import { type CompiledQuery, sql } from 'kysely';
 import { codeOf, DAY_MS, errorFields, type Log, utcDay } from '../../core/index.ts';
 import * as database from '../../platform/db/index.ts';
@@ -28,7 +31,10 @@ export class UsageWriter {
     this.#log = log;
   }
 
-  /** Records and charges what is new, from the leases of `replicaId` first; returns those. Throws when the database cannot be used. */
+  /**
+   * Records and charges what is new, from the leases of `replicaId` first;
+   * returns those. Throws when the database cannot be used.
+   */
   async write(replicaId: string, records: readonly UsageRecord[]): Promise<LeaseState[]> {
     const valid = records.filter(({ invalid }) => invalid === undefined);
     const leases = await this.#writeOrSplit(replicaId, valid);
@@ -98,7 +104,9 @@ export class UsageWriter {
   }
 }
 
-/** Records without charging, in the transaction that settles the hold which pays for it. Not for records of a journal. */
+/**
+ * Records without charging, in the transaction that settles the hold which pays for it. Not for records of a journal.
+ */
 export async function recordUsage(
   tx: database.Tx,
   records: readonly UsageRecord[],
@@ -124,7 +132,10 @@ interface Batch extends EncodedRecords {
   readonly isRepeated: boolean;
 }
 
-/** The wallets are locked last, with the commit: calls that need a further lease wait for this lock, not for the rows of the batch or this process. */
+/**
+ * The wallets are locked last, with the commit: calls that need a further lease wait for this lock,
+ * not for the rows of the batch or this process.
+ */
 async function recordAndCharge(db: database.Db, { replicaId, records, isRepeated, ...encoded }: Batch) {
   let unknownUsers: readonly UsageRecord[] = [];
   const results = await database.commitWith(db, async (tx) => {
@@ -140,7 +151,10 @@ async function recordAndCharge(db: database.Db, { replicaId, records, isRepeated
   return { leases: (results.at(-1) ?? []) as LeaseState[], unknownUsers };
 }
 
-/** The users that exist, and records that are recorded (only if the batch may be repeated) or quarantined, on which an operator decides. */
+/**
+ * The users that exist, and records that are recorded (only if the batch may be repeated) or quarantined,
+ * on which an operator decides.
+ */
 async function findKnown(tx: database.Db, records: readonly UsageRecord[], isRepeated: boolean) {
   const users = [...new Set(records.map(({ userId }) => userId))];
   const ids = records.map(({ id }) => id);
@@ -168,7 +182,10 @@ async function insertRecords(tx: database.Db, records: readonly UsageRecord[], {
   return JSON.stringify(dailySums(records, costs));
 }
 
-/** One entry per wallet, and an `overdraft` for what the lease does not cover. The last statement is apart: its snapshot must show the locked leases. */
+/**
+ * One entry per wallet, and an `overdraft` for what the lease does not cover.
+ * The last statement is apart: its snapshot must show the locked leases.
+ */
 function chargeUsage(replicaId: string, records: readonly UsageRecord[], sums: string): readonly CompiledQuery[] {
   // Wallets are never removed, so all that were found are locked.
   const users = [...new Set(records.map(({ userId }) => userId))];
@@ -258,7 +275,10 @@ const rowOf = (record: UsageRecord, cost: bigint | undefined) => {
   } satisfies Partial<Record<keyof database.Rows['usage_records'], database.CopiedValue>>;
 };
 
-/** The first days of the months of the records. A batch is nearly always in one month, so dates are computed only on a change. */
+/**
+ * The first days of the months of the records.
+ * A batch is nearly always in one month, so dates are computed only on a change.
+ */
 function monthsOf(records: readonly UsageRecord[]): Set<string> {
   const months = new Set<string>();
   let start = 0;

@@ -48,7 +48,10 @@ export function breakdownQuery(query: BreakdownQuery): RawBuilder<BreakdownRow> 
   return pageOfGroups(query, limit);
 }
 
-/** Groups and order name plain columns, so that PostgreSQL reads a page from an index instead of sorting the whole period. */
+/**
+ * Groups and order name plain columns, so that PostgreSQL reads a page
+ * from an index instead of sorting the whole period.
+ */
 function allRows({ start, end, by, only, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
   const columns = by.map((name) => columnOf('sums', name));
   return sql<BreakdownRow>`
@@ -79,9 +82,10 @@ function sortedLines(query: BreakdownQuery, { by: measure, isAscending }: NonNul
 }
 
 /**
- * A page by, say, model, user and day: no index has this order, and no sums are smaller than the daily ones. Larger sums give the
- * first groups of model and user. Each has a row at least, so the page is in as many groups as it has rows, and one more for the rest
- * of the group in which the previous page ended. PostgreSQL reads their days group by group, until the page is full.
+ * A page by, say, model, user and day: no index has this order, and no sums are smaller than the daily ones.
+ * Larger sums give the first groups of model and user. Each has a row at least, so the page is in as many groups as it
+ * has rows, and one more for the rest of the group in which the previous page ended.
+ * PostgreSQL reads their days group by group, until the page is full.
  */
 function pageOfGroups({ start, end, by, only, after }: BreakdownQuery, limit: number): RawBuilder<BreakdownRow> {
   const count = by.findIndex((_, n) => isDaily(by.slice(0, n + 1)));

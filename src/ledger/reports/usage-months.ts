@@ -1,4 +1,7 @@
-/** Sums of old days over all users, and of old months by user and key, for reports. Made when they are over, and again after a late record. */
+/**
+ * Sums of old days over all users, and of old months by user and key, for reports.
+ * Made when they are over, and again after a late record.
+ */
 import { sql } from 'kysely';
 import { connect, type Database, type Db } from '../../platform/db/index.ts';
 
@@ -40,7 +43,10 @@ export async function sumOldMonths(database: Database): Promise<number> {
 /** Of one run. A day of 10,000 daily sums takes some 20 ms. */
 const MAX_DAYS = 20;
 
-/** Returns the number of days that were summed. Yesterday is left out, because many of its records arrive after midnight. */
+/**
+ * Returns the number of days that were summed. Yesterday is left out,
+ * because many of its records arrive after midnight.
+ */
 export async function sumOldDays(db: Db): Promise<number> {
   const { rows } = await sql<{ day: string }>`
     select d::date::text as day

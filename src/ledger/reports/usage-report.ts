@@ -27,7 +27,10 @@ export function periodOf(query: PeriodQuery, now: number, maxDays = MAX_DAYS): s
   return { start: core.utcDay(first), end: core.utcDay(last), timezone };
 }
 
-/** A UTC day is reported under the local date at its noon. Totals are exact for UTC; elsewhere the period is shifted from midnight by the offset of the zone. */
+/**
+ * A UTC day is reported under the local date at its noon.
+ * Totals are exact for UTC; elsewhere the period is shifted from midnight by the offset of the zone.
+ */
 export async function usageReport(
   db: database.Db,
   userId: string,
@@ -49,7 +52,10 @@ export async function usageReport(
   };
 }
 
-/** `held` is without leases of replicas, because the user can spend them. A charge in a journal shows up within a second. */
+/**
+ * `held` is without leases of replicas, because the user can spend them.
+ * A charge in a journal shows up within a second.
+ */
 export async function balanceReport(db: database.Db, userId: string): Promise<schemas.BalanceReport> {
   const wallet = await database.firstRow(db)<{ owned: core.Nanos; held: core.Nanos }>`
     select credits - debits as owned,
@@ -97,7 +103,10 @@ interface WalletPage {
   readonly count: number | null;
 }
 
-/** For operators: `available` and `held` are the values that users see. What was spent is read for the wallets of the page only. */
+/**
+ * For operators: `available` and `held` are the values that users see.
+ * What was spent is read for the wallets of the page only.
+ */
 export async function walletReports(db: database.Db, query: WalletQuery): Promise<WalletPage> {
   const { user, below, used, order, after, limit } = query;
   const today = sql`${core.utcDay(query.now)}::date`;
@@ -222,7 +231,9 @@ function dateReader(timeZone: string): (at: number) => string {
   }
 }
 
-/** `left` is bounded by the wallet and by every spend limit of the key and its user; `spent` is that of the UTC month. */
+/**
+ * `left` is bounded by the wallet and by every spend limit of the key and its user; `spent` is that of the UTC month.
+ */
 export async function keyAllowance(db: database.Db, key: core.LimitedKey, now: number) {
   const { id, spendId = id, userId, limits, userLimits } = key;
   const { available } = await balanceReport(db, userId);

@@ -30,7 +30,10 @@ export function sumsOf(days: Days, used: readonly Dimension[]): RawBuilder<unkno
   return sql`(select * from usage_daily where day between ${days.start}::date and ${days.end}::date)`;
 }
 
-/** Days that have been summed over all users, which are a hundredth of the rows or less, and the daily sums of the other days. */
+/**
+ * Days that have been summed over all users, which are a hundredth of the rows or less,
+ * and the daily sums of the other days.
+ */
 function totals({ start, end }: Days): RawBuilder<unknown> {
   const columns = columnsExcept('user', 'key');
   return sql`(

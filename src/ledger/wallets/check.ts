@@ -1,4 +1,7 @@
-/** The checks of the ledger: of what is new, in bounded passes against verified sums, and of every entry. They never repair anything. */
+/**
+ * The checks of the ledger: of what is new, in bounded passes against verified sums,
+ * and of every entry. They never repair anything.
+ */
 import { sql } from 'kysely';
 import { ADVISORY_LOCK, allRows, type Db, openDatabase, type Tx } from '../../platform/db/index.ts';
 import type { Words } from '../../rules/index.ts';
@@ -42,7 +45,10 @@ export function checkNewEntries(db: Db): Promise<LedgerPass | undefined> {
   });
 }
 
-/** Compares before it adds segments, so that their entries were compared once as new ones, with the holds that they belong to. */
+/**
+ * Compares before it adds segments, so that their entries were compared once as new ones,
+ * with the holds that they belong to.
+ */
 async function runPass(tx: Tx): Promise<LedgerPass> {
   const checkpoint = await segments.readCheckpoint(tx);
   const isBehind = checkpoint.newestId - checkpoint.entryId > MAX_NEW_ENTRIES;
@@ -107,7 +113,10 @@ interface HoldFault extends LedgerFault {
   readonly id: bigint;
 }
 
-/** Compares resolved, changed and disagreeing holds with their entries. The last minute is left out: its transactions may still run. */
+/**
+ * Compares resolved, changed and disagreeing holds with their entries.
+ * The last minute is left out: its transactions may still run.
+ */
 async function compareHolds(tx: Tx, { entryId, holdsUntil }: segments.Checkpoint): Promise<readonly LedgerFault[]> {
   const { rows: resolved } = await sql<{ count: bigint; until: Date | null }>`
     select count(*), max(resolved_at) as until from (${resolvedHolds(holdsUntil)}) resolved`.execute(tx);

@@ -1,4 +1,7 @@
-/** Segments: consecutive entries that were verified together, with sums and a digest. They are verified again in turn, which finds changes of old entries. */
+/**
+ * Segments: consecutive entries that were verified together, with sums and a digest.
+ * They are verified again in turn, which finds changes of old entries.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { allRows, firstRow, type Tx } from '../../platform/db/index.ts';
 
@@ -26,7 +29,8 @@ export async function readCheckpoint(tx: Tx): Promise<Checkpoint> {
 
 /** Remembers the newest entry. It may become part of a segment when every transaction that is running now has ended. */
 export async function markNewest(tx: Tx, { entryId, settledId }: Checkpoint): Promise<void> {
-  // A mark that is not used up stays: with a new one at each check, one long transaction after another would stop all progress.
+  // A mark that is not used up stays: with a new one at each check,
+  // one long transaction after another would stop all progress.
   if (settledId - entryId >= BigInt(SEGMENT_ENTRIES)) return;
   await sql`
     update ledger_checkpoint set next_entry_id = coalesce((select max(id) from entries), 0),
@@ -34,11 +38,17 @@ export async function markNewest(tx: Tx, { entryId, settledId }: Checkpoint): Pr
     where ${isMarkSettled}`.execute(tx);
 }
 
-/** An entry gets its id a moment before its transaction is visible to others, so the mark also has to be some seconds old. */
+/**
+ * An entry gets its id a moment before its transaction is visible to others,
+ * so the mark also has to be some seconds old.
+ */
 const isMarkSettled = sql`(
   pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= next_transaction and marked_at < now() - interval '10 seconds')`;
 
-/** Makes the next segment from the oldest entries behind the checkpoint and returns its last entry; undefined when there are too few. */
+/**
+ * Makes the next segment from the oldest entries behind the checkpoint and returns its last entry;
+ * undefined when there are too few.
+ */
 export async function addSegment(tx: Tx, { entryId, settledId }: Checkpoint): Promise<bigint | undefined> {
   if (settledId - entryId < BigInt(SEGMENT_ENTRIES)) return undefined;
   const { rows } = await sql<{ last: bigint | null; entries: bigint }>`
@@ -84,7 +94,9 @@ export interface FaultySegment {
   readonly last: bigint;
 }
 
-/** Verifies the segments that were not verified for longest, and those that were found faulty. Returns the faulty ones. */
+/**
+ * Verifies the segments that were not verified for longest, and those that were found faulty. Returns the faulty ones.
+ */
 export async function verifySegments(tx: Tx, count: number): Promise<readonly FaultySegment[]> {
   await verify(
     tx,

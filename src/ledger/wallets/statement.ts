@@ -34,7 +34,10 @@ export async function readStatement(
   return [];
 }
 
-/** Reads all pages, newest entry first, in a snapshot. Entries outside of the period are read only within the segments at its ends. */
+/**
+ * Reads all pages, newest entry first, in a snapshot.
+ * Entries outside of the period are read only within the segments at its ends.
+ */
 export async function* readStatementPages(
   db: Db,
   userId: string,
@@ -69,7 +72,10 @@ interface IdRange {
   readonly to: bigint | undefined;
 }
 
-/** The entries that can be in the period, by whole segments: ids follow the time only roughly. Open-ended behind the newest segment. */
+/**
+ * The entries that can be in the period, by whole segments:
+ * ids follow the time only roughly. Open-ended behind the newest segment.
+ */
 async function idRange(db: Db, { start, end }: StatementQuery): Promise<IdRange> {
   const { rows } = await sql<{ from: bigint | null; to: bigint | null }>`
     select

@@ -1,7 +1,8 @@
 /**
  * Wallets: credits, charges and holds as double-entry bookings.
- * Each operation is one statement, so it also works inside a caller's transaction, and its reference makes it idempotent.
- * Locks are taken in the order hold, wallet, lease, and wallets in the order of their ids, so that operations do not deadlock.
+ * Each operation is one statement, so it also works inside a caller's transaction,
+ * and its reference makes it idempotent. Locks are taken in the order hold, wallet, lease,
+ * and wallets in the order of their ids, so that operations do not deadlock.
  */
 import { type RawBuilder, sql } from 'kysely';
 import { codeOf, type Nanos } from '../../core/index.ts';
@@ -72,7 +73,10 @@ export interface HoldInput {
 
 export type HoldResult = 'held' | 'repeated' | 'short';
 
-/** Sets money aside, and ends the wish for it. `repeated`: the reference exists or existed. `short`: balance, or wishes before it. */
+/**
+ * Sets money aside, and ends the wish for it. `repeated`: the reference exists or existed.
+ * `short`: balance, or wishes before it.
+ */
 export async function hold(db: Db, { userId, nanos, reference, checkAfter }: HoldInput): Promise<HoldResult> {
   // With `for no key update`, PostgreSQL compares the balance again on the newest row version once it has the lock.
   const { done, repeated } = await run<{ done: boolean; repeated: boolean }>(
@@ -170,7 +174,10 @@ export async function readWallet(db: Db, userId: string) {
 
 export const unknownWallet = (userId: string): Error => new Error(`User ${userId} has no wallet.`);
 
-/** `hold` and `settle` lock in opposite orders: of two for one reference PostgreSQL aborts one as a deadlock, which has changed nothing and is retried. */
+/**
+ * `hold` and `settle` lock in opposite orders: of two for one reference PostgreSQL aborts one as a deadlock,
+ * which has changed nothing and is retried.
+ */
 async function run<T>(db: Db, query: RawBuilder<unknown>, attempt = 1): Promise<T> {
   try {
     const { rows } = await query.execute(db);
