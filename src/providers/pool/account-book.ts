@@ -1,4 +1,7 @@
-/** Concurrency and rates of accounts, divided among the workers of a machine: the primary lends permits, and recalls those that others are short of. */
+/**
+ * Concurrency and rates of accounts, divided among the workers of a machine:
+ * the primary lends permits, and recalls those that others are short of.
+ */
 import { type Clock, entryOf } from '../../core/index.ts';
 
 export interface BorrowNotice {

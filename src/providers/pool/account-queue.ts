@@ -1,4 +1,7 @@
-/** Calls that wait for a slot while every usable account of their group is full. Users take turns; a wait is short and the queue bounded. */
+/**
+ * Calls that wait for a slot while every usable account of their group is full.
+ * Users take turns; a wait is short and the queue bounded.
+ */
 import { type Clock, entryOf } from '../../core/index.ts';
 import { ACCOUNT_QUEUE } from '../../rules/index.ts';
 import type { Pool } from './pool.ts';
@@ -70,7 +73,10 @@ export class AccountQueue {
     return [...this.#groups.keys()].map((groupId) => ({ groupId, length: this.waiting(groupId) }));
   }
 
-  /** Starts calls while their accounts have room. A call that frees its slot at once must not start the queue a second time. */
+  /**
+   * Starts calls while their accounts have room.
+   * A call that frees its slot at once must not start the queue a second time.
+   */
   #startNext(groupId: string): void {
     if (!this.#groups.has(groupId)) return;
     this.#freed.add(groupId);

@@ -1,4 +1,7 @@
-/** What one worker may use of accounts: a part of each limit, and permits that the primary lends. One request at a time is always admitted; rates are exact. */
+/**
+ * What one worker may use of accounts: a part of each limit, and permits that the primary lends.
+ * One request at a time is always admitted; rates are exact.
+ */
 import { type Clock, entryOf, WINDOW_MS } from '../../core/index.ts';
 import { exactPartOf, type Link, type WorkerShare } from '../../platform/cluster/index.ts';
 import type { BorrowNotice, PermitNotice } from './account-book.ts';

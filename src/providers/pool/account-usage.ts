@@ -1,4 +1,7 @@
-/** What accounts have used of limits of operators: requests and tokens a minute, costs a day and month. In memory; replicas tell theirs (shared-health.ts). */
+/**
+ * What accounts have used of limits of operators: requests and tokens a minute, costs a day and month.
+ * In memory; replicas tell theirs (shared-health.ts).
+ */
 import { type Clock, entryOf, type Nanos, OPEN_RETRY_MS, RateWindow } from '../../core/index.ts';
 import { burstOf } from './limiter.ts';
 
@@ -82,7 +85,10 @@ export class AccountUsage {
     return reached.sort((a, b) => b.until - a.until)[0];
   }
 
-  /** Whether a further request fits the limits, and this worker holds enough of the rates; others may have some to spare. */
+  /**
+   * Whether a further request fits the limits, and this worker holds enough of the rates;
+   * others may have some to spare.
+   */
   hasRoom(account: LimitedAccount, open: number): boolean {
     const { limits, parts } = account;
     if (!limits) return true;

@@ -1,4 +1,7 @@
-/** Failure counters of one circuit: an account for one model and kind of operation, or as a whole. Opens by CIRCUIT in src/rules. */
+/**
+ * Failure counters of one circuit: an account for one model and kind of operation, or as a whole.
+ * Opens by CIRCUIT in src/rules.
+ */
 import { CIRCUIT } from '../../rules/index.ts';
 
 const SLOTS = 6;

@@ -1,7 +1,12 @@
-/** What the pool knows about the health of an account: faults of attempts, cooldowns, parks, and the events that operators see. */
+/**
+ * What the pool knows about the health of an account:
+ * faults of attempts, cooldowns, parks, and the events that operators see.
+ */
 import type { FaultKind, TimeoutClass } from '../../rules/index.ts';
 
-/** What an account is used for. A fault of one use says nothing about the others, unless the whole account is at fault. */
+/**
+ * What an account is used for. A fault of one use says nothing about the others, unless the whole account is at fault.
+ */
 export interface AccountUse {
   readonly model?: string | undefined;
   readonly operation?: TimeoutClass | undefined;

@@ -1,4 +1,7 @@
-/** Health of one account: requests in flight, park, and circuits and cooldowns of the account or one use of it. Faults of a request itself count for nothing. */
+/**
+ * Health of one account: requests in flight, park, and circuits and cooldowns of the account or one use of it.
+ * Faults of a request itself count for nothing.
+ */
 import type { Clock } from '../../core/index.ts';
 import { type FaultKind, type FaultRow, faultRow, MAX_COOLDOWN_MS } from '../../rules/index.ts';
 import { Circuit } from './circuit.ts';
@@ -235,7 +238,10 @@ export class AccountHealth {
     this.#cool(key, scope, fault, { ms: fault.cooldownMs ?? row.cooldownMs, ejections: 0, isKept: false });
   }
 
-  /** A provider whose checks fail rejects valid credentials too. A second rejection is believed, if its attempt began after the first was known. */
+  /**
+   * A provider whose checks fail rejects valid credentials too.
+   * A second rejection is believed, if its attempt began after the first was known.
+   */
   #onCredentialRejected(fault: AttemptFault, faultCount: number): void {
     const scope = this.#scopes.get(WHOLE) ?? this.#addScope(WHOLE, undefined);
     const isKnown = scope.cooldown?.kind === fault.kind;

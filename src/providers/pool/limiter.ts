@@ -1,4 +1,7 @@
-/** Rate limits of a key, its user and an operation: a request must fit all. `LimitCounts` says where they are counted. Reasons: docs/adr/0008-limits.md */
+/**
+ * Rate limits of a key, its user and an operation: a request must fit all.
+ * `LimitCounts` says where they are counted. Reasons: docs/adr/0008-limits.md
+ */
 import * as core from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 
@@ -52,7 +55,10 @@ export class Limiter {
     this.#burstPercent = burstPercent;
   }
 
-  /** Undefined when it has no limits, a promise only when another process must be asked. Throws or rejects with `rate_limit_exceeded` and `retryAfter`. */
+  /**
+   * Undefined when it has no limits, a promise only when another process must be asked.
+   * Throws or rejects with `rate_limit_exceeded` and `retryAfter`.
+   */
   acquire(key: core.LimitedKey, operation?: OperationLimit): undefined | core.MaybePromise<Slot> {
     if (!key.limits && !key.userLimits && !operation) return undefined;
     const scopes = this.#scopesOf(key, operation);

@@ -1,4 +1,7 @@
-/** Pool of upstream accounts: which one gets the next attempt. Sessions keep theirs, others get the least loaded. Reasons: docs/adr/0015-account-pool.md */
+/**
+ * Pool of upstream accounts: which one gets the next attempt.
+ * Sessions keep theirs, others get the least loaded. Reasons: docs/adr/0015-account-pool.md
+ */
 import { type Clock, entryOf } from '../../core/index.ts';
 import { CIRCUIT, type FaultKind, faultRow, PARKED_RETRY_MS, SESSION_LOAD } from '../../rules/index.ts';
 import type { ReachedAccount } from '../upstream/index.ts';
@@ -94,7 +97,10 @@ const DEFAULTS: Required<PoolOptions> = {
 
 const FULL_RETRY_MS = 1_000;
 
-/** Faults that say little about the next request. Without another account, an attempt is better than a certain rejection. */
+/**
+ * Faults that say little about the next request.
+ * Without another account, an attempt is better than a certain rejection.
+ */
 const isUsableWhileCooling = (kind: FaultKind): boolean => faultRow(kind).effect === 'count';
 
 interface Entry {
@@ -116,7 +122,9 @@ export class Pool {
     this.usage = new AccountUsage(clock, this.#options.burstPercent);
   }
 
-  /** `onlyReady`: others can serve, so that an account that is cooling down gets nothing but the probe of its circuit. */
+  /**
+   * `onlyReady`: others can serve, so that an account that is cooling down gets nothing but the probe of its circuit.
+   */
   lease<A extends PooledAccount>(
     accounts: readonly A[],
     affinity: Affinity = {},
@@ -189,7 +197,10 @@ export class Pool {
     return Math.min(...waits);
   }
 
-  /** Forgets the cooldowns of accounts that were removed or have another credential, address or proxy. Called with the accounts of every new catalog. */
+  /**
+   * Forgets the cooldowns of accounts that were removed or have another credential, address or proxy.
+   * Called with the accounts of every new catalog.
+   */
   reload(accounts: readonly (LimitedAccount & GroupedAccount & ReachedAccount)[]): void {
     this.usage.retain(accounts);
     const ids = new Set(accounts.map(({ id }) => id));
@@ -328,7 +339,10 @@ export class Pool {
     return hash === undefined ? this.#leastLoaded(candidates, use) : this.#ofSession(candidates, hash, use);
   }
 
-  /** The minimum of load by weight, which is exact: the list is read anyway. Equal accounts at random, so that replicas do not all choose the same one. */
+  /**
+   * The minimum of load by weight, which is exact: the list is read anyway.
+   * Equal accounts at random, so that replicas do not all choose the same one.
+   */
   #leastLoaded<A extends PooledAccount>(candidates: readonly A[], use: AccountUse): A | undefined {
     // An account of weight 0 is used when there is no other.
     const loads = candidates.map((account) =>
@@ -344,7 +358,9 @@ export class Pool {
     return equals.at(-1);
   }
 
-  /** Rendezvous hashing: a new account takes over its share of the sessions, and no session moves between the others. */
+  /**
+   * Rendezvous hashing: a new account takes over its share of the sessions, and no session moves between the others.
+   */
   #ofSession<A extends PooledAccount>(candidates: readonly A[], hash: number, use: AccountUse): A | undefined {
     const totals = { load: 0, weight: 0 };
     for (const account of candidates) {
@@ -438,7 +454,10 @@ export class Pool {
     });
   }
 
-  /** A group keeps half of its usable accounts, for every use. An ejection of the whole account counts for all of its uses. */
+  /**
+   * A group keeps half of its usable accounts, for every use.
+   * An ejection of the whole account counts for all of its uses.
+   */
   #mayEject(id: string, key: string): boolean {
     return this.#groupsOf(id).every((groupId) => this.#mayEjectFrom(groupId, id, key));
   }

@@ -1,4 +1,7 @@
-/** Counts of rate limits for all workers of a machine, in the primary. While it does not respond, requests with limits are rejected. */
+/**
+ * Counts of rate limits for all workers of a machine, in the primary.
+ * While it does not respond, requests with limits are rejected.
+ */
 import type { Link } from '../../platform/cluster/index.ts';
 import type { LimitCounts, LimitScope, LimitUsage, Take } from './limiter.ts';
 import { LocalLimits } from './local-limits.ts';

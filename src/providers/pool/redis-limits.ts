@@ -1,4 +1,7 @@
-/** Counts of rate limits in Redis, shared by all replicas. Each keeps its own counts up to date, so that limits stay in force while Redis is down. */
+/**
+ * Counts of rate limits in Redis, shared by all replicas.
+ * Each keeps its own counts up to date, so that limits stay in force while Redis is down.
+ */
 import { randomUUID } from 'node:crypto';
 import { FIRST_REQUESTS, type MaybePromise, OPEN_RETRY_MS, WINDOW_MS } from '../../core/index.ts';
 import { LEASE_MS, type Redis, script } from '../../platform/redis/index.ts';
@@ -11,7 +14,10 @@ export class RedisLimits implements LimitCounts {
   readonly #local: LocalLimits;
   readonly #now: () => string;
 
-  /** `now`: milliseconds for a test that owns the clock; the empty text is the clock of Redis, because the clocks of replicas differ. */
+  /**
+   * `now`: milliseconds for a test that owns the clock;
+   * the empty text is the clock of Redis, because the clocks of replicas differ.
+   */
   constructor(redis: Redis, local: LocalLimits, now: () => string = () => '') {
     this.#redis = redis;
     this.#local = local;
@@ -44,7 +50,10 @@ export class RedisLimits implements LimitCounts {
     return this.#renewed(lease, { used, release: admitted ? this.#local.add(scopes) : undefined }, true);
   }
 
-  /** Renews the request in Redis until it ends. A request that was counted locally is added to Redis after the reconnect. */
+  /**
+   * Renews the request in Redis until it ends.
+   * A request that was counted locally is added to Redis after the reconnect.
+   */
   #renewed({ id, keys }: Lease, take: Take, isInRedis: boolean): Take {
     const { used, release } = take;
     if (!release || keys.length === 0) return take;
@@ -64,7 +73,10 @@ export class RedisLimits implements LimitCounts {
   }
 }
 
-/** Counts what accounts with limits have used on all replicas. Nothing waits: each learns the sum after its own requests (base: `SharedHealth`). */
+/**
+ * Counts what accounts with limits have used on all replicas.
+ * Nothing waits: each learns the sum after its own requests (base: `SharedHealth`).
+ */
 export function shareUsage(redis: Redis, usage: AccountUsage): void {
   usage.onUsed = (id, rate, units) => {
     const counted = redis.run(COUNT, [`dragoman:{account:${id}}:${rate}`], ['', String(units)]);
@@ -81,7 +93,9 @@ interface Lease {
 
 const KINDS = ['requests', 'tokens', 'open'] as const;
 
-/** The user id is the hash tag, so that a cluster keeps the keys of one user on one node. Contains ids only, no secrets. */
+/**
+ * The user id is the hash tag, so that a cluster keeps the keys of one user on one node. Contains ids only, no secrets.
+ */
 const redisKey = ({ owner, id, userId }: LimitScope, what: (typeof KINDS)[number]): string =>
   `dragoman:{${userId}}:${owner === 'user' ? 'user' : `${owner}:${id}`}:${what}`;
 
@@ -90,7 +104,10 @@ const openKeys = (scopes: readonly LimitScope[]): string[] =>
     .filter(({ limits: { concurrency, tpm } }) => concurrency !== undefined || tpm !== undefined)
     .map((scope) => redisKey(scope, 'open'));
 
-/** The rules of rate-window.ts over a hash: `state`, and a cell by number. After a clock was set back, the whole window is one cell of this moment. */
+/**
+ * The rules of rate-window.ts over a hash: `state`, and a cell by number.
+ * After a clock was set back, the whole window is one cell of this moment.
+ */
 const COMMON = `
 local now = tonumber(ARGV[1])
 if not now then
@@ -169,7 +186,10 @@ local function use_of(window, wait)
 end
 `;
 
-/** KEYS: requests, tokens and open slots of each scope. ARGV: time, slot id, lease in ms, then rpm, burst, tpm and concurrency of each; 0 = no limit. */
+/**
+ * KEYS: requests, tokens and open slots of each scope.
+ * ARGV: time, slot id, lease in ms, then rpm, burst, tpm and concurrency of each; 0 = no limit.
+ */
 const ACQUIRE = script(`${COMMON}
 local admitted, scopes, used = true, {}, {}
 for n = 1, #KEYS / 3 do

@@ -4,7 +4,9 @@ const seeds = new Map<string, number>();
 /** Ids of accounts are few; the bound is for tests that create many. */
 const MAX_SEEDS = 10_000;
 
-/** `hash` is the session's number in [0, 1). A score depends on one account only, so that no other account changes it. */
+/**
+ * `hash` is the session's number in [0, 1). A score depends on one account only, so that no other account changes it.
+ */
 export function sessionScore(hash: number, { id, weight }: { readonly id: string; readonly weight: number }): number {
   const mixed = mix((Math.floor(hash * 2 ** 32) ^ seedOf(id)) >>> 0);
   // In (0, 1), so that the logarithm is finite and negative.

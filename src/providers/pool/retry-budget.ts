@@ -1,4 +1,7 @@
-/** The retry budget of this process: further attempts are a share of the recent calls, so that failures do not multiply the load. */
+/**
+ * The retry budget of this process: further attempts are a share of the recent calls,
+ * so that failures do not multiply the load.
+ */
 import type { Clock } from '../../core/index.ts';
 import { RETRY_BUDGET } from '../../rules/index.ts';
 

@@ -1,4 +1,7 @@
-/** What replicas know about accounts, shared through the database every second, and at once for parks. Survives restarts, and never delays a request. */
+/**
+ * What replicas know about accounts, shared through the database every second, and at once for parks.
+ * Survives restarts, and never delays a request.
+ */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
@@ -22,7 +25,10 @@ const INTERVAL_MS = 1_000;
 const READ_MS = 60_000;
 /** Enough for an operator to see what is wrong. */
 const MAX_ROWS = 1_000;
-/** The number of requests in flight is written this often even if it stays the same; older numbers are of processes that ended. */
+/**
+ * The number of requests in flight is written this often even if it stays the same;
+ * older numbers are of processes that ended.
+ */
 const LOAD_MS = 5_000;
 /** The text of a load without requests and limits in use. */
 const NO_LOAD = '{}{}';
@@ -133,7 +139,10 @@ export class SharedHealth {
     });
   }
 
-  /** Requests in flight of this replica, for operators, and what it uses of the limits of accounts, for the other replicas too. */
+  /**
+   * Requests in flight of this replica, for operators,
+   * and what it uses of the limits of accounts, for the other replicas too.
+   */
   async #writeLoad(): Promise<void> {
     const { db, pool, accounts, replicaId, clock } = this.#options;
     const counts = accounts().flatMap(({ id }): [string, number][] => {
@@ -223,7 +232,10 @@ async function savePark(tx: Db, { replicaId, account, identity }: Saved, park: P
     where account_parks.cause = 'credential' and account_parks.identity is distinct from excluded.identity`.execute(tx);
 }
 
-/** A replica that had not read the new configuration yet wrote them. Nothing else would remove them from what operators see. */
+/**
+ * A replica that had not read the new configuration yet wrote them.
+ * Nothing else would remove them from what operators see.
+ */
 const dropOutdated = (db: Db, account: string, identity: string | null): Promise<void> =>
   db.transaction().execute(async (tx) => {
     await lockHealth(tx);
@@ -241,7 +253,10 @@ export const REACHED_LIMITS = sql`(
   from account_loads l, jsonb_each(l.used) u
   where l.at > now() - interval '15 seconds' and (u.value ->> 'until')::bigint > extract(epoch from now()) * 1000)`;
 
-/** Taken before any row of an account, because the trigger of parks takes it after them: a configuration and a replica would wait for each other. */
+/**
+ * Taken before any row of an account, because the trigger of parks takes it after them:
+ * a configuration and a replica would wait for each other.
+ */
 export async function lockHealth(tx: Db): Promise<void> {
   await tx.selectFrom('revisions').select('name').where('name', '=', 'pool').forUpdate().execute();
 }

@@ -20,7 +20,10 @@ const CREDENTIAL_HEADER: Readonly<Record<Style, (credential: string) => readonly
 export const credentialHeaders = (style: Style, { credential, cloud }: ReachedAccount): readonly string[] =>
   cloud === undefined ? CREDENTIAL_HEADER[style](credential) : [];
 
-/** Base URLs follow the SDK of each family. `path` is the gateway's canonical path; the query of the base URL is part of every request. */
+/**
+ * Base URLs follow the SDK of each family. `path` is the gateway's canonical path;
+ * the query of the base URL is part of every request.
+ */
 export function locateUpstream(style: Style, account: ReachedAccount, path: string, model = ''): Location {
   const { origin, prefix, query } = parseBase(account.baseUrl);
   if (account.cloud !== undefined) return { origin, path, cloud: { account, cloud: account.cloud, style, model } };

@@ -6,7 +6,10 @@ import type { CloudUse } from './account-url.ts';
 import { type Machine, NO_MACHINE } from './clouds/cloud.ts';
 import { CloudClient } from './clouds/cloud-client.ts';
 
-/** Its `proxy` is that of the account: a URL, `none`, or undefined for the environment. Requests with `addresses` use none. */
+/**
+ * Its `proxy` is that of the account: a URL, `none`, or undefined for the environment.
+ * Requests with `addresses` use none.
+ */
 export interface UpstreamRequest extends http.HttpRequest {
   /** Of an account at a cloud: the path and the headers are still those of the provider's own API. */
   readonly cloud?: CloudUse | undefined;
@@ -43,7 +46,9 @@ export class UpstreamClient {
     return this.#http.send(proxy === request.proxy ? request : { ...request, proxy }, listener);
   }
 
-  /** The proxy of requests to `origin`. `own` is that of the account: a URL, `none`, or undefined for the environment. */
+  /**
+   * The proxy of requests to `origin`. `own` is that of the account: a URL, `none`, or undefined for the environment.
+   */
   proxyFor(origin: string, own: string | undefined): string | undefined {
     return this.#proxies.proxyFor(origin, own);
   }

@@ -1,4 +1,7 @@
-/** WebSocket client for providers: text frames, no compression, limited frame size, no redirects. Never logs, never reads a message. */
+/**
+ * WebSocket client for providers: text frames, no compression, limited frame size, no redirects.
+ * Never logs, never reads a message.
+ */
 import { Agent } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';

@@ -1,4 +1,7 @@
-/** Credentials of AWS: keys, a role by the token of Kubernetes, of a container or of a machine, and any acting as another role. */
+/**
+ * Credentials of AWS: keys, a role by the token of Kubernetes,
+ * of a container or of a machine, and any acting as another role.
+ */
 import type { HttpRequest } from '../../../platform/http/index.ts';
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';

@@ -1,4 +1,7 @@
-/** Azure OpenAI. Its `v1` API has the paths of OpenAI; the older one names the deployment, the model or its alias, in the path. */
+/**
+ * Azure OpenAI. Its `v1` API has the paths of OpenAI;
+ * the older one names the deployment, the model or its alias, in the path.
+ */
 import { type CloudUse, parseBase } from '../account-url.ts';
 import { bearer } from './bearer.ts';
 import type { Cloud, CloudServices } from './cloud.ts';

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messagesStatus } from './bedrock-errors.ts';
 
-/** A 401 parks the account and a 429 cools it down; the others say something about the request, the model or the moment. */
+/**
+ * A 401 parks the account and a 429 cools it down; the others say something about the request, the model or the moment.
+ */
 const ERRORS: readonly (readonly [name: string, message: string, given: number, status: number])[] = [
   ['AccessDeniedException', 'You do not have access to the model with this id.', 403, 403],
   ['AccessDeniedException', 'Authentication failed: Please make sure your API Key is valid.', 403, 401],

@@ -1,4 +1,7 @@
-/** A stream of Bedrock as server-sent events of the Messages API, or of Converse. The JSON of each event keeps its bytes. */
+/**
+ * A stream of Bedrock as server-sent events of the Messages API, or of Converse.
+ * The JSON of each event keeps its bytes.
+ */
 import { EVENT_STREAM } from '../../../core/index.ts';
 import type { Exchange, HttpHeaders, ResponseListener, TransportError } from '../../../platform/http/index.ts';
 import { messagesStatus } from './bedrock-errors.ts';

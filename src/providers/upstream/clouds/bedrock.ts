@@ -1,4 +1,7 @@
-/** Amazon Bedrock: models of Anthropic by their own API, with model, version and betas in other places, and any model by Converse. Streams are in frames of AWS. */
+/**
+ * Amazon Bedrock: models of Anthropic by their own API, with model, version and betas in other places,
+ * and any model by Converse. Streams are in frames of AWS.
+ */
 import type { HttpRequest } from '../../../platform/http/index.ts';
 import { BEDROCK_BETAS, type CloudSettings } from '../../../rules/index.ts';
 import { type CloudUse, parseBase } from '../account-url.ts';
@@ -13,7 +16,9 @@ import { signV4 } from './sigv4.ts';
 
 const VERSION = '"bedrock-2023-05-31"';
 const CONVERSE_PATH = /^\/model\/[^/]+\/converse(?:-stream)?$/;
-/** Headers of the provider's own API that have another place here, and headers of AWS, which only the account may set. */
+/**
+ * Headers of the provider's own API that have another place here, and headers of AWS, which only the account may set.
+ */
 const isNotSent = (name: string): boolean => /^(?:anthropic-(?:version|beta)$|x-amz)/.test(name);
 
 export function bedrock(services: CloudServices, { account, cloud }: CloudUse): Cloud {

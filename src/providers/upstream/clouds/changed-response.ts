@@ -1,4 +1,7 @@
-/** A response that is read whole and changed: errors of clouds, and replies in a form of their own. Other responses pass. */
+/**
+ * A response that is read whole and changed: errors of clouds,
+ * and replies in a form of their own. Other responses pass.
+ */
 import type { ResponseListener } from '../../../platform/http/index.ts';
 import type { MadeResponse } from './cloud.ts';
 

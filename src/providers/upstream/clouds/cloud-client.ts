@@ -1,4 +1,7 @@
-/** Sends requests of accounts at clouds, changed and signed, with responses in the form of the provider's own API, so that callers see no difference. */
+/**
+ * Sends requests of accounts at clouds, changed and signed,
+ * with responses in the form of the provider's own API, so that callers see no difference.
+ */
 import { entryOf } from '../../../core/index.ts';
 import type { Exchange, HttpHeaders, HttpRequest, ResponseListener } from '../../../platform/http/index.ts';
 import type { AccountKind, CloudSettings } from '../../../rules/index.ts';
@@ -48,7 +51,10 @@ export class CloudClient {
 const unknownEndpoint = ({ style, cloud }: CloudUse, path: string): clouds.MadeResponse =>
   clouds.errorResponse(style, 404, clouds.UNKNOWN_ENDPOINT, `${cloud.kind} has no ${path.replace(/\?.*$/s, '')}.`);
 
-/** A refusal is a response, so that the account is parked and operators read why. Anything else says nothing about the account. */
+/**
+ * A refusal is a response, so that the account is parked and operators read why.
+ * Anything else says nothing about the account.
+ */
 function failedSignIn(listener: ResponseListener, { style }: CloudUse, error: unknown): Exchange {
   if (!(error instanceof SignInError)) return madeExchange(listener, 'SIGN_IN_FAILED');
   if (error.isRefused)
@@ -56,7 +62,10 @@ function failedSignIn(listener: ResponseListener, { style }: CloudUse, error: un
   return madeExchange(listener, error.code);
 }
 
-/** Drops a token that the cloud rejects. The status is that of the provider's own API: some clouds have another one for it. */
+/**
+ * Drops a token that the cloud rejects. The status is that of the provider's own API:
+ * some clouds have another one for it.
+ */
 function watching(listener: ResponseListener, cloud: clouds.Cloud): ResponseListener {
   return {
     onHead(status: number, headers: HttpHeaders) {

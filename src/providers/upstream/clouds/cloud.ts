@@ -61,14 +61,20 @@ export function errorResponse(style: Style, status: number, names: ErrorNames, m
   return { status, headers: { 'content-type': 'application/json', 'content-length': String(body.length) }, body };
 }
 
-/** What the machine offers for signing in to a cloud. Paths come from the environment only: an account could send any file elsewhere. */
+/**
+ * What the machine offers for signing in to a cloud.
+ * Paths come from the environment only: an account could send any file elsewhere.
+ */
 export interface Machine {
   /** The file with the token of a federated identity, by the kind of cloud. */
   readonly tokenFiles: { readonly [K in 'azure' | 'google' | 'aws']?: string | undefined };
   /** The endpoint of managed identities in App Service and Container Apps. */
   readonly identityEndpoint?: string | undefined;
   readonly identityHeader?: string | undefined;
-  /** The credentials of a container: a path at the address of its agent, or a URL, and what proves that the request comes from it. */
+  /**
+   * The credentials of a container: a path at the address of its agent,
+   * or a URL, and what proves that the request comes from it.
+   */
   readonly containerPath?: string | undefined;
   readonly containerUrl?: string | undefined;
   readonly containerToken?: string | undefined;

@@ -69,7 +69,9 @@ function certificateAssertion(use: CloudIdentity, now: number): string {
   }
 }
 
-/** App Service and Container Apps name an endpoint of their own; virtual machines have the one of the metadata service. */
+/**
+ * App Service and Container Apps name an endpoint of their own; virtual machines have the one of the metadata service.
+ */
 function managedRequest(
   { identityEndpoint, identityHeader }: CloudServices['machine'],
   { cloud }: CloudIdentity,

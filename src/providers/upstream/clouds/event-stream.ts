@@ -1,4 +1,7 @@
-/** The binary event stream of AWS: frames with a prelude, headers, a payload and two checksums, from chunks that end anywhere. */
+/**
+ * The binary event stream of AWS: frames with a prelude, headers,
+ * a payload and two checksums, from chunks that end anywhere.
+ */
 import { crc32 } from 'node:zlib';
 
 export interface EventFrame {

@@ -1,4 +1,7 @@
-/** Access tokens of Google Cloud: by the key of a service account, by workload identity federation, or from the machine's metadata. */
+/**
+ * Access tokens of Google Cloud: by the key of a service account,
+ * by workload identity federation, or from the machine's metadata.
+ */
 import type { CloudIdentity } from './bearer.ts';
 import type { CloudServices } from './cloud.ts';
 import { type Expiring, SignInError } from './token-cache.ts';

@@ -1,4 +1,7 @@
-/** Changes of a request for a cloud: of headers, and of top-level members of a JSON body that passed the scanner. The rest keeps its bytes. */
+/**
+ * Changes of a request for a cloud: of headers, and of top-level members of a JSON body
+ * that passed the scanner. The rest keeps its bytes.
+ */
 import { type Span, scanMembers, spliceAll } from '../../../core/index.ts';
 import type { HttpRequest } from '../../../platform/http/index.ts';
 

@@ -1,4 +1,7 @@
-/** Credentials with an end, per account: fetched once for all waiting requests, renewed early, never logged. Failures wait for seconds. */
+/**
+ * Credentials with an end, per account: fetched once for all waiting requests,
+ * renewed early, never logged. Failures wait for seconds.
+ */
 import type { Clock } from '../../../core/index.ts';
 
 export interface Expiring<T> {

@@ -1,4 +1,7 @@
-/** Embeddings of the Gemini API by the method for predictions, which is the only one that most embedding models of Vertex AI have. */
+/**
+ * Embeddings of the Gemini API by the method for predictions,
+ * which is the only one that most embedding models of Vertex AI have.
+ */
 import type { ResponseListener } from '../../../platform/http/index.ts';
 import { changedResponse } from './changed-response.ts';
 import type { MadeResponse } from './cloud.ts';
@@ -10,7 +13,10 @@ type Json = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {});
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** One request or a batch. The number of dimensions holds for all texts of a prediction, as it does for all requests of a client. */
+/**
+ * One request or a batch. The number of dimensions holds for all texts of a prediction,
+ * as it does for all requests of a client.
+ */
 export function predictBody(body: Buffer): Buffer {
   const whole = parseObject(body.toString('utf8')) ?? {};
   const requests = Array.isArray(whole.requests) ? whole.requests.map(objectOf) : [whole];

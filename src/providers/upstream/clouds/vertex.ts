@@ -1,4 +1,7 @@
-/** Vertex AI: Google's models with bodies of the Gemini API, apart from counts and embeddings; Anthropic's with the model in the path. */
+/**
+ * Vertex AI: Google's models with bodies of the Gemini API,
+ * apart from counts and embeddings; Anthropic's with the model in the path.
+ */
 import type { HttpRequest } from '../../../platform/http/index.ts';
 import { type CloudUse, parseBase } from '../account-url.ts';
 import { bearer } from './bearer.ts';
