@@ -58,14 +58,20 @@ function originOf(text: string): string | undefined {
   return isOrigin ? url.origin : undefined;
 }
 
-/** Also origins of extensions and desktop apps, such as `app://local`. A star stands alone: an origin with one inside would never match. */
+/**
+ * Also origins of extensions and desktop apps, such as `app://local`.
+ * A star stands alone: an origin with one inside would never match.
+ */
 function browserOriginOf(text: string, _n: number, all: readonly string[]): string | undefined {
   if (text.includes('*')) return text === '*' && all.length === 1 ? text : undefined;
   if (/^https?:/i.test(text)) return originOf(text);
   return /^[a-z][a-z0-9+.-]*:\/\/[\w.:-]+$/i.test(text) ? text.toLowerCase() : undefined;
 }
 
-/** An issuer is compared as text with what the provider states about itself. Plain HTTP is for providers on this machine. */
+/**
+ * An issuer is compared as text with what the provider states about itself.
+ * Plain HTTP is for providers on this machine.
+ */
 const isIssuer = (text: string): boolean => {
   const url = URL.parse(text);
   const isLocal = url?.protocol === 'http:' && /^(?:127\.[\d.]+|localhost|\[::1\])$/.test(url.hostname);

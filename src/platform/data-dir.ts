@@ -1,4 +1,7 @@
-/** The folder DATA_DIR: creates it, and checks that this process can write in it. Never changes the mode or owner of an existing folder. */
+/**
+ * The folder DATA_DIR: creates it, and checks that this process can write in it.
+ * Never changes the mode or owner of an existing folder.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -22,7 +25,9 @@ export async function prepareDataDir(path: string): Promise<void> {
 /** Of the folder itself. As root, PostgreSQL runs as another user, who passes through it. */
 const MODE = process.geteuid?.() === 0 ? 0o711 : 0o700;
 
-/** Level by level, because Node's recursive mkdir never ends on a file system that has no new folders, such as /proc. */
+/**
+ * Level by level, because Node's recursive mkdir never ends on a file system that has no new folders, such as /proc.
+ */
 async function createFolders(path: string, mode?: number): Promise<void> {
   const isFolder = async (): Promise<boolean> => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
   if (await isFolder()) return;
@@ -55,7 +60,10 @@ function failure(path: string, what: string, error: NodeJS.ErrnoException): Data
   return new DataDirError(`DATA_DIR ${resolve(path)} ${what}: ${reason}. ${next}.`, { cause: error });
 }
 
-/** The folder of an embedded database outside DATA_DIR, which PostgreSQL's user may not enter. Undefined when there is none. */
+/**
+ * The folder of an embedded database outside DATA_DIR, which PostgreSQL's user may not enter.
+ * Undefined when there is none.
+ */
 export async function databaseOutside(dataDir: string, cluster: string | undefined): Promise<string | undefined> {
   if (cluster === undefined || cluster === join(await realpath(dataDir), 'postgres')) return undefined;
   return dirname(cluster);

@@ -1,4 +1,7 @@
-/** The master key, from MASTER_KEY or a file in DATA_DIR. Never created for a database with sealed secrets: that would hide a loss. */
+/**
+ * The master key, from MASTER_KEY or a file in DATA_DIR.
+ * Never created for a database with sealed secrets: that would hide a loss.
+ */
 import { randomBytes } from 'node:crypto';
 import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,6 @@
 /**
- * The link between the primary process and one of its workers, the same on both sides: questions with a reply, and notices without one.
+ * The link between the primary process and one of its workers,
+ * the same on both sides: questions with a reply, and notices without one.
  * What one turn of the event loop sends goes into one message, because a message costs more than what it carries.
  */
 import { type Clock, errorText, type MaybePromise, Unavailable } from '../../core/index.ts';

@@ -1,4 +1,7 @@
-/** The part of the database connections that a worker may open. While a reload runs one more worker, all of them still fit. */
+/**
+ * The part of the database connections that a worker may open.
+ * While a reload runs one more worker, all of them still fit.
+ */
 import * as rules from '../../rules/index.ts';
 import type { WorkerShare } from './share.ts';
 

@@ -1,4 +1,7 @@
-/** The part of this machine's budgets that one worker has: every limit that is counted per process is divided by the number of workers. */
+/**
+ * The part of this machine's budgets that one worker has:
+ * every limit that is counted per process is divided by the number of workers.
+ */
 
 export interface WorkerShare {
   /** From 1 to `workers`, or `PRIMARY`. A worker that replaces another takes over its number. */

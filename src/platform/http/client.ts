@@ -24,14 +24,16 @@ export interface HttpRequest {
   readonly body: RequestBytes;
   readonly timeouts: RequestTimeouts;
   /**
-   * `new`: never an idle connection, which the server may be closing at this moment. For requests whose outcome must be known:
-   * an error before the connection opens then means that nothing was sent. `single`: the same, and it closes after the response.
+   * `new`: never an idle connection, which the server may be closing at this moment.
+   * For requests whose outcome must be known: an error before the connection opens then means that nothing was sent.
+   * `single`: the same, and it closes after the response.
    */
   readonly connection?: 'any' | 'new' | 'single';
   /**
-   * May be sent a second time, on a new connection, when the server closes an idle connection just as the request leaves on it: it was used
-   * before, and no byte of a response came. The server has most likely not read the request, but that is not certain (RFC 9112
-   * section 9.3.1), so the caller must say that a second request does no harm. Not for streamed bodies.
+   * May be sent a second time, on a new connection, when the server closes an idle connection just as the request
+   * leaves on it: it was used before, and no byte of a response came.
+   * The server has most likely not read the request, but that is not certain (RFC 9112 section 9.3.1),
+   * so the caller must say that a second request does no harm. Not for streamed bodies.
    */
   readonly isResendable?: boolean;
   /** Connects only to one of these addresses, which the caller has checked, on a `single` connection. */
@@ -45,7 +47,10 @@ export interface HttpRequest {
 /** Exactly one of `onEnd` and `onError` comes last. After `abort` nothing more is called. */
 export interface ResponseListener {
   onHead(status: number, headers: HttpHeaders): void;
-  /** The listener owns `chunk`. Returns false to pause the server; `resume` continues. With `isLast`, `onEnd` follows in the same turn. */
+  /**
+   * The listener owns `chunk`. Returns false to pause the server;
+   * `resume` continues. With `isLast`, `onEnd` follows in the same turn.
+   */
   onData(chunk: Buffer, isLast?: boolean): boolean;
   onEnd(): void;
   onError(error: TransportError): void;
@@ -75,8 +80,8 @@ export interface TransportUser extends Omit<ResponseListener, 'onError'> {
   /** The connection is open, and the request is being sent. */
   onOpen(): void;
   /**
-   * `wasOpen` is false when the connection was never established, so that no request was sent. `wasClosing`: the server closed a
-   * connection that had served other requests, without a byte of a response to this one.
+   * `wasOpen` is false when the connection was never established, so that no request was sent. `wasClosing`: the server
+   * closed a connection that had served other requests, without a byte of a response to this one.
    */
   onError(error: Error, wasOpen: boolean, wasClosing?: boolean): void;
 }

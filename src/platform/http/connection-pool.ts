@@ -1,4 +1,6 @@
-/** Pool of connections by origin and proxy: reuses idle ones and opens new ones. One request at a time per connection. */
+/**
+ * Pool of connections by origin and proxy: reuses idle ones and opens new ones. One request at a time per connection.
+ */
 import type { Socket } from 'node:net';
 import { type Clock, entryOf, IndexedList, systemClock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from './bounds.ts';
@@ -81,7 +83,10 @@ export class ConnectionPool implements client.HttpTransport {
     return socket;
   }
 
-  /** For one response. Never reuses a TLS session, and keeps nothing about the origin, which an unknown caller may have chosen. */
+  /**
+   * For one response. Never reuses a TLS session, and keeps nothing about the origin,
+   * which an unknown caller may have chosen.
+   */
   #openSingle(request: client.HttpRequest, user: client.TransportUser): ClientConnection {
     const { addresses } = request;
     const url = new URL(request.origin);
@@ -111,7 +116,10 @@ export class ConnectionPool implements client.HttpTransport {
     this.#all.remove(connection);
   }
 
-  /** One timer for all idle connections, and none without them. Uses the system clock, because sockets exist in real time only. */
+  /**
+   * One timer for all idle connections, and none without them.
+   * Uses the system clock, because sockets exist in real time only.
+   */
   sweepSoon(ms = SWEEP_MS): void {
     if (this.#isSweeping) return;
     this.#isSweeping = true;
@@ -161,7 +169,9 @@ class OriginPool implements ConnectionOwner {
     }
   }
 
-  /** Throws when every connection that may be open is in use. A request that waited would wait for a stream of an hour. */
+  /**
+   * Throws when every connection that may be open is in use. A request that waited would wait for a stream of an hour.
+   */
   makeRoom(): void {
     if (this.open < this.#limit) return;
     const oldest = this.#idle[0];

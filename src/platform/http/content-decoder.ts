@@ -1,11 +1,17 @@
-/** Decodes a response that was compressed unasked. Keeps one decoder's buffers: a listener that pauses stops the provider. */
+/**
+ * Decodes a response that was compressed unasked. Keeps one decoder's buffers:
+ * a listener that pauses stops the provider.
+ */
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import type { HttpHeaders } from './headers.ts';
 
 type Decoder = NodeJS.ReadWriteStream & Readable;
 
-/** A decoder by the name of its encoding. The first byte of a body distinguishes the two forms of `deflate` that servers send. */
+/**
+ * A decoder by the name of its encoding.
+ * The first byte of a body distinguishes the two forms of `deflate` that servers send.
+ */
 const DECODERS: ReadonlyMap<string, (firstByte: number) => Decoder> = new Map<string, (firstByte: number) => Decoder>([
   ['gzip', () => createGunzip()],
   ['x-gzip', () => createGunzip()],

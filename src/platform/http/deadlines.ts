@@ -1,4 +1,7 @@
-/** Deadlines of exchanges, with one timer for the nearest. An idle timeout that moves with every read costs one assignment. */
+/**
+ * Deadlines of exchanges, with one timer for the nearest.
+ * An idle timeout that moves with every read costs one assignment.
+ */
 import { type Clock, IndexedList, type IndexedMember } from '../../core/index.ts';
 
 export interface HasDeadline extends IndexedMember {

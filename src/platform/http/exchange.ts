@@ -1,4 +1,7 @@
-/** One request and its response on a transport, with limits and back-pressure. Failures are values with a kind. Decodes bodies. */
+/**
+ * One request and its response on a transport, with limits and back-pressure.
+ * Failures are values with a kind. Decodes bodies.
+ */
 import type { Clock } from '../../core/index.ts';
 import { CLIENT_BOUNDS } from './bounds.ts';
 import * as client from './client.ts';

@@ -20,7 +20,10 @@ export function framingOf(headers: HttpHeaders): number | 'chunked' | undefined 
 
 export const isFraming = (name: string): boolean => name === 'content-length' || name === 'transfer-encoding';
 
-/** Rejects a tab around the value of a framing header: Node reads `chunked` before a tab as another coding, which ends the body elsewhere. */
+/**
+ * Rejects a tab around the value of a framing header:
+ * Node reads `chunked` before a tab as another coding, which ends the body elsewhere.
+ */
 export function checkFramingValue(written: string): void {
   if (written.includes('\t')) throw new HttpParseError('tab in a framing header');
 }

@@ -1,4 +1,7 @@
-/** Health checks while the event loop of the process is blocked: by a child process, for which this one waits without turning it. */
+/**
+ * Health checks while the event loop of the process is blocked:
+ * by a child process, for which this one waits without turning it.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';

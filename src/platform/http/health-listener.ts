@@ -1,6 +1,6 @@
 /**
- * The listener of health checks: a thread with a port of its own, so that a probe gets its response however many connections or requests the
- * event loop of this process has before it. A process that is only busy is not restarted.
+ * The listener of health checks: a thread with a port of its own, so that a probe gets its response however many
+ * connections or requests the event loop of this process has before it. A process that is only busy is not restarted.
  */
 import { Worker } from 'node:worker_threads';
 import { SERVER_BOUNDS } from './bounds.ts';

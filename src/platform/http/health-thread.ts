@@ -1,6 +1,7 @@
 /**
- * The thread of a health listener: responds to probes while the event loop of the process is busy. Asks that event loop for a sign of life and
- * for its readiness, and never waits for the first. Loads nothing of the program, so that it stays small.
+ * The thread of a health listener: responds to probes while the event loop of the process is busy.
+ * Asks that event loop for a sign of life and for its readiness, and never waits for the first.
+ * Loads nothing of the program, so that it stays small.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** The connections of the HTTP server: accepts them up to their limits, enforces their timeouts, and closes them at shutdown. */
+/**
+ * The connections of the HTTP server: accepts them up to their limits,
+ * enforces their timeouts, and closes them at shutdown.
+ */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,7 +15,10 @@ import { WireServerConnection } from './wire/server-connection.ts';
 
 const CHECK_MS = 1_000;
 const SWEEP_MS = 50;
-/** Time in which the listening sockets wait for a good moment to close. A slow event loop has none that is better than others. */
+/**
+ * Time in which the listening sockets wait for a good moment to close.
+ * A slow event loop has none that is better than others.
+ */
 const MAX_CLOSING_MS = 1_000;
 const SHORT_TURN_MS = 1;
 /** Time for clients to receive the last bytes after the time limit of a shutdown. */
@@ -104,13 +110,18 @@ export class HttpServer {
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }
 
-  /** Closes the listening sockets, all together and within about a second. Connections that were accepted by then are served. */
+  /**
+   * Closes the listening sockets, all together and within about a second.
+   * Connections that were accepted by then are served.
+   */
   stopListening(): Promise<void> {
     this.#stopping ??= this.#closeSockets();
     return this.#stopping;
   }
 
-  /** Stops listening and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed. */
+  /**
+   * Stops listening and lets open requests finish for `ms`. Then `interrupt` ends them, and all connections are closed.
+   */
   async close(ms: number, { isHandover = false, interrupt = () => {} }: CloseOptions = {}): Promise<void> {
     const { clock } = this.#host;
     await this.stopListening();
@@ -122,7 +133,8 @@ export class HttpServer {
       });
     });
     // Closes connections as they become idle; they would delay the shutdown until the time limit.
-    // In a handover, the next request of a connection may be on its way. The time limit of the head bounds the wait for the first one.
+    // In a handover, the next request of a connection may be on its way.
+    // The time limit of the head bounds the wait for the first one.
     const isOver = ({ isIdle, idleSince }: WireServerConnection): boolean =>
       isIdle && (!isHandover || clock.elapsed() - idleSince >= SERVER_BOUNDS.lingerMs.limit);
     // Just after the sockets were read: a request may have arrived while the event loop was busy.
@@ -134,8 +146,9 @@ export class HttpServer {
   }
 
   /**
-   * The kernel resets connections that wait in the queue of a socket that closes. So all sockets close just after a short turn of the event
-   * loop that has accepted none, or later after any such turn. One after the other, each would get the connections of those before it.
+   * The kernel resets connections that wait in the queue of a socket that closes.
+   * So all sockets close just after a short turn of the event loop that has accepted none,
+   * or later after any such turn. One after the other, each would get the connections of those before it.
    */
   async #closeSockets(): Promise<void> {
     const { clock } = this.#host;

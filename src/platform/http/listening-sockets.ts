@@ -1,10 +1,16 @@
-/** The sockets of a port. Node accepts one connection per socket and turn, so a port has many where the system spreads connections. */
+/**
+ * The sockets of a port. Node accepts one connection per socket and turn,
+ * so a port has many where the system spreads connections.
+ */
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { BoundSocket, createServer } from 'node:net';
 import { SERVER_BOUNDS } from './bounds.ts';
 
-/** What a server listens on: its own socket, one that its parent process has bound, or an address (which `node:cluster` shares on Windows). */
+/**
+ * What a server listens on: its own socket, one that its parent process has bound,
+ * or an address (which `node:cluster` shares on Windows).
+ */
 export type ListeningSocket = BoundSocket | { readonly fd: number } | { readonly host: string; readonly port: number };
 
 /** macOS and Windows do not spread connections over the sockets of a port. */
@@ -34,7 +40,8 @@ export async function bindPort(
     for (const socket of sockets) socket.close();
   };
   try {
-    // A port that can have many sockets is open to those of another server too. Without the option this fails if one listens.
+    // A port that can have many sockets is open to those of another server too.
+    // Without the option this fails if one listens.
     if (port !== 0) new BoundSocket({ host: address, port }).close();
     const first = new BoundSocket({ host: address, port, reusePort: IS_SPREAD });
     sockets.push(first);
@@ -47,7 +54,10 @@ export async function bindPort(
   }
 }
 
-/** Until one of its sockets listens, the system lets every process bind further ones. Two servers that start at once would share a port. */
+/**
+ * Until one of its sockets listens, the system lets every process bind further ones.
+ * Two servers that start at once would share a port.
+ */
 async function lockPort(address: string, port: number): Promise<() => void> {
   if (!IS_SPREAD || port === 0) return () => {};
   // A name without a file, which ends with its process.

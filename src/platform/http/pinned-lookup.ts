@@ -7,7 +7,10 @@ import type { Target } from './open-socket.ts';
 export const pinned = (target: Target, addresses: readonly string[] | undefined): Target =>
   addresses ? { ...target, lookup: fixedLookup(addresses) } : target;
 
-/** Checks the address that was reached: Node calls no lookup hook for a host that is an IP address. Callers reject those too. */
+/**
+ * Checks the address that was reached: Node calls no lookup hook for a
+ * host that is an IP address. Callers reject those too.
+ */
 export const isPinned = (addresses: readonly string[] | undefined, reached: string): boolean =>
   !addresses || addresses.some((address) => isSameAddress(address, reached));
 

@@ -18,7 +18,10 @@ export function rejectionFor({ method, url, headers, version, rawHeaders }: Inco
     : undefined;
 }
 
-/** Ignores upgrades to other protocols than WebSocket, as RFC 9110 permits: some clients offer HTTP/2 with every request. */
+/**
+ * Ignores upgrades to other protocols than WebSocket,
+ * as RFC 9110 permits: some clients offer HTTP/2 with every request.
+ */
 export const isUpgrade = ({ upgrade, connection }: HttpHeaders): boolean =>
   upgrade !== undefined && /websocket/i.test(upgrade) && /\bupgrade\b/i.test(connection ?? '');
 

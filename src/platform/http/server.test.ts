@@ -722,7 +722,10 @@ const respondUnlessPending: Handler = (incoming, outgoing) => {
   if (incoming.url !== '/pending') respondHello(incoming, outgoing);
 };
 
-/** Opens connections, and prints how many the kernel completed. It waits long for the last one only if the kernel does not keep it. */
+/**
+ * Opens connections, and prints how many the kernel completed.
+ * It waits long for the last one only if the kernel does not keep it.
+ */
 const CONNECT_MANY = `
   const [port, count] = process.argv.slice(1).map(Number);
   let connected = 0;

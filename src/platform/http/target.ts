@@ -1,7 +1,10 @@
 /** Targets of requests. */
 
 const SLASH = 0x2f;
-/** Scheme and host of a target in absolute form (RFC 9112, section 3.2.2). User information is not allowed: readers disagree on it. */
+/**
+ * Scheme and host of a target in absolute form (RFC 9112, section 3.2.2).
+ * User information is not allowed: readers disagree on it.
+ */
 const ABSOLUTE_FORM = /^https?:\/\/[\w.~%!$&'()*+,;=:[\]-]+(?=[/?]|$)/i;
 
 /** Path and query of a target. Clients send an absolute one when they take the server for a proxy. */

@@ -3,8 +3,8 @@ import type { CallbackRules } from '../../rules/index.ts';
 import type { PostResult } from './public-fetch.ts';
 
 /**
- * `secret`: it cannot be decrypted, which only the operator can change. `task`: the task is gone, and the secret with it. `mail`: the mail
- * server did not accept the message. `recipient`: the destination has no address left.
+ * `secret`: it cannot be decrypted, which only the operator can change. `task`: the task is gone, and the secret with
+ * it. `mail`: the mail server did not accept the message. `recipient`: the destination has no address left.
  */
 export type SendResult = PostResult | { readonly ok: false; readonly reason: 'secret' | 'task' | 'mail' | 'recipient' };
 

@@ -25,7 +25,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   'audio/x-mpeg': 'audio/mpeg',
 };
 
-/** The media type of `bytes`. The bytes override the content-type `header`; a type without its required signature is ignored. */
+/**
+ * The media type of `bytes`. The bytes override the content-type `header`;
+ * a type without its required signature is ignored.
+ */
 export function detectMime(bytes: Buffer, header: string | undefined): string {
   const seen = DETECTED.find((mime) => hasSignature(mime, bytes));
   if (seen) return seen;

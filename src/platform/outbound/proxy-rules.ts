@@ -1,4 +1,7 @@
-/** Which requests to providers use the proxies of the environment: `HTTPS_PROXY`, `HTTP_PROXY` and the exceptions in `NO_PROXY`. */
+/**
+ * Which requests to providers use the proxies of the environment:
+ * `HTTPS_PROXY`, `HTTP_PROXY` and the exceptions in `NO_PROXY`.
+ */
 import { isIP } from 'node:net';
 import { isAddressIn, parseRange } from '../../core/index.ts';
 
@@ -47,7 +50,10 @@ export class ProxyRules {
 const isLoopback = (host: string): boolean =>
   isIP(host) ? isAddressIn(host, LOOPBACK) : host === 'localhost' || host.endsWith('.localhost');
 
-/** An entry is `*`, an address, a network, a host with its subdomains, or a suffix with a dot; hosts and addresses perhaps with a port. */
+/**
+ * An entry is `*`, an address, a network, a host with its subdomains,
+ * or a suffix with a dot; hosts and addresses perhaps with a port.
+ */
 function matches(entry: string, host: string, port: string): boolean {
   if (entry === '*') return true;
   const [, bracketed, name = bracketed, only] = /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(entry) ?? [];

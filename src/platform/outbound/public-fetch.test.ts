@@ -516,7 +516,10 @@ test('a public name is fetched over verified TLS from its checked address', asyn
 const connections = (tcp: TcpServer): Promise<number> =>
   new Promise((resolve, reject) => tcp.getConnections((error, count) => (error ? reject(error) : resolve(count))));
 
-/** Non-public ranges as integers, independent of the library: the IANA special-purpose registries, and IPv6 outside 2000::/3. */
+/**
+ * Non-public ranges as integers, independent of the library:
+ * the IANA special-purpose registries, and IPv6 outside 2000::/3.
+ */
 const IANA = [
   ...`0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24

@@ -1,7 +1,7 @@
 /**
  * Requests to URLs from clients and providers, protected against SSRF by `PublicGuard`.
- * Never follows redirects, sends cookies or credentials, uses a proxy, or reuses a connection. Reports failures as values whose
- * messages reveal nothing about the internal network.
+ * Never follows redirects, sends cookies or credentials, uses a proxy, or reuses a connection.
+ * Reports failures as values whose messages reveal nothing about the internal network.
  */
 import type { Clock } from '../../core/index.ts';
 import * as http from '../http/index.ts';
@@ -90,7 +90,10 @@ export class PublicFetcher {
     return this.#send(address, { method: 'POST', ...request }, postReader(request));
   }
 
-  /** Checks the address, and connects only to its checked hosts. Only connecting has a shorter time limit than the whole. */
+  /**
+   * Checks the address, and connects only to its checked hosts.
+   * Only connecting has a shorter time limit than the whole.
+   */
   async #send<T>(address: string, sending: Sending, readerOf: Reader<T>): Promise<T | PublicFailure> {
     const { allow, clock, connectMs = CONNECT_MS } = this.#options;
     const { method, headers, body, headMs, timeoutMs } = sending;

@@ -1,6 +1,7 @@
 /**
- * Guard against SSRF for URLs from clients and providers. Parses the URL once, resolves its name once, and requires every address to be
- * public unicast. Callers connect only to the returned addresses, so that DNS rebinding has no effect.
+ * Guard against SSRF for URLs from clients and providers.
+ * Parses the URL once, resolves its name once, and requires every address to be public unicast.
+ * Callers connect only to the returned addresses, so that DNS rebinding has no effect.
  */
 import { Resolver } from 'node:dns/promises';
 import { type Clock, isPublicAddress, publicUrl } from '../../core/index.ts';
@@ -58,7 +59,9 @@ export class PublicGuard {
     return 'reason' in addresses ? addresses : { url, addresses };
   }
 
-  /** Rejects the name when one of its addresses is not public. The client gets the same message as for an unknown name. */
+  /**
+   * Rejects the name when one of its addresses is not public. The client gets the same message as for an unknown name.
+   */
   async #resolvePublic(host: string, stop: AbortController): Promise<readonly string[] | AddressRejection> {
     const { clock, resolve, resolveMs } = this.#options;
     const cancel = clock.after(resolveMs, () => stop.abort());

@@ -112,7 +112,10 @@ test('post reads no more of the response than its limit', async () => {
 });
 
 test('post fails when the head or the rest of the response is late, or the response is cut', async () => {
-  /** The outcome when so much time passes after the request, or after the head of the response, and then the rest arrives. */
+  /**
+   * The outcome when so much time passes after the request,
+   * or after the head of the response, and then the rest arrives.
+   */
   const outcomeAfter = async (path: string, ms: number, hasHead: boolean): Promise<string | number> => {
     const clock = new FakeClock();
     const sockets: Socket[] = [];

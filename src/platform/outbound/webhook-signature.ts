@@ -1,4 +1,7 @@
-/** Headers of a signed POST: ids, time and signatures (V 6 r4, r5). Every attempt has its own time, so receivers can reject old ones. */
+/**
+ * Headers of a signed POST: ids, time and signatures (V 6 r4, r5).
+ * Every attempt has its own time, so receivers can reject old ones.
+ */
 import { createHmac } from 'node:crypto';
 
 export interface SignedCallback {

@@ -1,4 +1,6 @@
-/** Client of a Redis or Valkey server or cluster. The only module that knows the client library; loads it on first use. */
+/**
+ * Client of a Redis or Valkey server or cluster. The only module that knows the client library; loads it on first use.
+ */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
 

@@ -1,4 +1,7 @@
-/** Scripts in Redis that replicas share. A call rejects after 100 ms, its caller goes on with local state, and Redis is retried. */
+/**
+ * Scripts in Redis that replicas share. A call rejects after 100 ms,
+ * its caller goes on with local state, and Redis is retried.
+ */
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import { openRedisClient, type RedisClient, type Script } from './client.ts';
 
@@ -17,12 +20,18 @@ export class RedisDown extends Error {}
  */
 const REPLY_STEPS = 10;
 const STEP_MS = 10;
-/** A connection needs ten replies, some of which may take as long as that, beside the loading of the client at the start. */
+/**
+ * A connection needs ten replies, some of which may take as long as that,
+ * beside the loading of the client at the start.
+ */
 const CONNECT_MS = 3_000;
 /** The delay before a reconnect doubles until a connection stays up for `STABLE_MS`. */
 const RETRY_MS = { min: 500, max: 5_000 } as const;
 const STABLE_MS = 30_000;
-/** Replicas renew their leases at this interval. A lease expires after three intervals, so a dead replica frees its slots. */
+/**
+ * Replicas renew their leases at this interval.
+ * A lease expires after three intervals, so a dead replica frees its slots.
+ */
 const RENEW_MS = 20_000;
 export const LEASE_MS = 3 * RENEW_MS;
 
@@ -88,7 +97,10 @@ export class Redis {
     if (this.#client) this.run(script, keys, args).catch(() => {});
   }
 
-  /** Ends a lease without waiting: while Redis is down after the reconnect, with `later` as arguments, unless it has expired by then. */
+  /**
+   * Ends a lease without waiting: while Redis is down after the reconnect,
+   * with `later` as arguments, unless it has expired by then.
+   */
   endLease(script: Script, keys: readonly string[], args: readonly string[], later = args): void {
     const endLater = (): void => {
       const stopRenewing = this.onRenew(() => {

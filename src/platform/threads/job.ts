@@ -1,9 +1,15 @@
 import type { StepBudget } from '../../core/index.ts';
 
-/** Larger bodies go to a thread, unless they are light: the worst of this size takes 30 ms, a usual one of 64 kB 1 ms, the way to a thread half of that. */
+/**
+ * Larger bodies go to a thread, unless they are light:
+ * the worst of this size takes 30 ms, a usual one of 64 kB 1 ms, the way to a thread half of that.
+ */
 export const LARGE_BODY_BYTES = 128 * 1024;
 
-/** Work on one body that can be done in another thread: a pure function of plain data, in a module that the thread can load. */
+/**
+ * Work on one body that can be done in another thread:
+ * a pure function of plain data, in a module that the thread can load.
+ */
 export interface ThreadJob<Input, Output, Message = Input, Reply = Output> {
   /** `import.meta.url` of the module that exports the job. */
   readonly module: string;
@@ -13,9 +19,14 @@ export interface ThreadJob<Input, Output, Message = Input, Reply = Output> {
   readonly inlineBytes?: number;
   /** Throws `ApiError` for what the client did wrong. Anything else is a bug. `steps`: of the whole request. */
   run(input: Input, steps: StepBudget): Output;
-  /** The same at once for larger input that has little in it, such as long texts; undefined when a thread has to do it. */
+  /**
+   * The same at once for larger input that has little in it, such as long texts; undefined when a thread has to do it.
+   */
   runLight?(input: Input, steps: StepBudget): Output | undefined;
-  /** The memory of `bytes` in the input moves to the thread, and is empty here afterwards. By default the thread gets a copy. */
+  /**
+   * The memory of `bytes` in the input moves to the thread, and is empty here afterwards.
+   * By default the thread gets a copy.
+   */
   readonly movesBytes?: boolean;
   /** The input as a message and back, where its values cannot be copied as they are. */
   toMessage?(input: Input): Message;

@@ -47,7 +47,9 @@ interface RunningJob extends WaitingJob {
   fault?: Error;
 }
 
-/** So many for one of the processes that share the machine; the event loop keeps a core where there is more than one. */
+/**
+ * So many for one of the processes that share the machine; the event loop keeps a core where there is more than one.
+ */
 export const threadCount = (processes = 1): number =>
   Math.min(THREADS.max, Math.max(1, Math.floor(availableParallelism() / processes) - 1));
 
@@ -161,7 +163,10 @@ export class ThreadPool implements Threads {
     return worker;
   }
 
-  /** A thread takes no more CPU time than passes on the clock. CPU time is the measure, so that a busy machine ends no job. */
+  /**
+   * A thread takes no more CPU time than passes on the clock.
+   * CPU time is the measure, so that a busy machine ends no job.
+   */
   #checkLater(worker: Worker, begunAtMs: number, afterMs: number): void {
     const { clock, jobCpuMs } = this.#options;
     const job = this.#running.get(worker);
@@ -187,7 +192,10 @@ export class ThreadPool implements Threads {
 const tooComplex = (what: string): Error =>
   fail('request_too_complex', `Reading the request takes ${what}; send fewer or smaller parts.`);
 
-/** Of a thread that died: its job took more memory than a job may, or the machine failed, and the request may be sent again. */
+/**
+ * Of a thread that died: its job took more memory than a job may,
+ * or the machine failed, and the request may be sent again.
+ */
 const faultOf = (cause: NodeJS.ErrnoException | undefined, heapMb: number): Error =>
   cause?.code === 'ERR_WORKER_OUT_OF_MEMORY'
     ? tooComplex(`more than ${heapMb} MiB of memory`)
@@ -207,7 +215,9 @@ function settle({ job, steps, resolve, reject }: WaitingJob, result: JobResult):
   }
 }
 
-/** The input of a message, and the memory that moves with it. Bytes are copied only now, so that what waits has no copy. */
+/**
+ * The input of a message, and the memory that moves with it. Bytes are copied only now, so that what waits has no copy.
+ */
 function messageInput({ job, input: given }: WaitingJob): { input: unknown; moved: ArrayBuffer[] } {
   const input = job.toMessage ? job.toMessage(given) : given;
   const { bytes } = input as { bytes?: unknown };

@@ -1,4 +1,6 @@
-/** A thread: runs jobs one after the other. Loads the module of a job with the first one. A bug in a job fails this job. */
+/**
+ * A thread: runs jobs one after the other. Loads the module of a job with the first one. A bug in a job fails this job.
+ */
 import { parentPort } from 'node:worker_threads';
 import { ApiError, StepBudget } from '../../core/index.ts';
 import type { JobMessage, JobReport, JobResult, ThreadJob } from './job.ts';

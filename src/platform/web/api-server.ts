@@ -1,4 +1,6 @@
-/** HTTP server: routes by the endpoint table and runs handlers. Owns request ids, rejections, log lines and shutdown. */
+/**
+ * HTTP server: routes by the endpoint table and runs handlers. Owns request ids, rejections, log lines and shutdown.
+ */
 import { STATUS_CODES } from 'node:http';
 import * as core from '../../core/index.ts';
 import { errorFormatOf, FOREIGN_PATHS, INFERENCE_ENDPOINTS } from '../../rules/index.ts';
@@ -111,7 +113,9 @@ export function createWeb(options: WebOptions) {
     get isEnding(): boolean {
       return draining;
     },
-    /** Announces the end to load balancers: from now on every response closes its connection. Requests are still served. */
+    /**
+     * Announces the end to load balancers: from now on every response closes its connection. Requests are still served.
+     */
     announceEnd(): void {
       draining = true;
     },
@@ -126,8 +130,8 @@ export function createWeb(options: WebOptions) {
       return listener.stopListening();
     },
     /**
-     * Stops listening and lets open requests finish for `ms` from then on. The others get an error in their format. In a handover to another
-     * process of the same server, requests that still arrive on open connections are served.
+     * Stops listening and lets open requests finish for `ms` from then on. The others get an error in their format.
+     * In a handover to another process of the same server, requests that still arrive on open connections are served.
      */
     async drain(ms: number, { isHandover } = { isHandover: false }): Promise<void> {
       draining = true;
@@ -167,7 +171,10 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
   });
 }
 
-/** Refuses a request before its body is read, without a call and without a log line of its own; metrics and one log line a second count them. */
+/**
+ * Refuses a request before its body is read, without a call and without a log line of its own;
+ * metrics and one log line a second count them.
+ */
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
   options.reportShed();
   options.sendRefusal(response, {

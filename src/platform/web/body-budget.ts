@@ -3,7 +3,9 @@ import { type ApiError, fail, overloaded } from '../../core/index.ts';
 
 /** The part of the budget that one body takes. */
 export interface BodyReservation {
-  /** Takes the bytes before they are kept; throws `server_is_overloaded` or `rate_limit_exceeded` when they do not fit. */
+  /**
+   * Takes the bytes before they are kept; throws `server_is_overloaded` or `rate_limit_exceeded` when they do not fit.
+   */
   add(bytes: number): void;
   /** Gives everything back. Idempotent. */
   release(): void;
@@ -16,7 +18,9 @@ export interface SpareMemory {
   drop(): void;
 }
 
-/** While more than half of the budget is taken, an owner may hold one of this many parts, unless another share is given. */
+/**
+ * While more than half of the budget is taken, an owner may hold one of this many parts, unless another share is given.
+ */
 const SHARES = 8;
 /** Bodies up to this size pass as long as there is room, whatever their owner holds. */
 export const SMALL_BODY_BYTES = 256 * 1024;
@@ -30,7 +34,10 @@ export class BodyBudget {
   /** Counts too, and goes first. */
   spare: SpareMemory | undefined;
 
-  /** The part of one of several processes: room for two of the largest bodies, and one of them for one owner if the whole budget has it. */
+  /**
+   * The part of one of several processes: room for two of the largest bodies,
+   * and one of them for one owner if the whole budget has it.
+   */
   static ofWorker(totalBytes: number, workers: number, largestBytes: number): BodyBudget {
     const maxBytes = Math.min(totalBytes, Math.max(Math.ceil(totalBytes / workers), 2 * largestBytes));
     return new BodyBudget(maxBytes, Math.max(maxBytes / SHARES, Math.min(largestBytes, totalBytes / SHARES)));
@@ -42,7 +49,10 @@ export class BodyBudget {
     this.#shareBytes = shareBytes;
   }
 
-  /** Counts bytes as they arrive, not as announced: a silent client must not block others. Owner: a key, or an address before it. */
+  /**
+   * Counts bytes as they arrive, not as announced: a silent client must not block others.
+   * Owner: a key, or an address before it.
+   */
   open(owner: string): BodyReservation {
     let held = 0;
     let isOpen = true;

@@ -16,9 +16,9 @@ const DECODERS: ReadonlyMap<string, () => NodeJS.ReadWriteStream & Readable> = n
 ] as const);
 
 /**
- * Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived. Its bytes are taken
- * from the memory budget before they are kept, as often as the work with them copies them: from the given reservation, else, when the body
- * is large, from one that ends with the call.
+ * Reads the body, at most `limit` bytes after decompression. Returns it synchronously when it has already arrived.
+ * Its bytes are taken from the memory budget before they are kept, as often as the work with them copies them:
+ * from the given reservation, else, when the body is large, from one that ends with the call.
  */
 export function readBody(
   call: Call,
@@ -54,7 +54,10 @@ export interface BodyTransfer {
   resume(): void;
 }
 
-/** Decompresses the body and passes it on as it arrives. Throws when the announced size or the encoding is not acceptable. */
+/**
+ * Decompresses the body and passes it on as it arrives.
+ * Throws when the announced size or the encoding is not acceptable.
+ */
 export function receiveBody(call: Call, limit: number, target: BodySink): BodyTransfer {
   const { request, tap } = call;
   const begunMs = call.elapsedMs();
@@ -105,7 +108,10 @@ const connectionClosed = () => fail('invalid_request', 'The connection closed be
 export const tooLarge = (limit: number) =>
   fail('request_too_large', `The body is larger than ${limit} bytes, the limit of this endpoint.`);
 
-/** Chunks below this size are joined: each takes hundreds of bytes of its own, which a client that sends single bytes would exploit. */
+/**
+ * Chunks below this size are joined: each takes hundreds of bytes of its own,
+ * which a client that sends single bytes would exploit.
+ */
 const SMALL_CHUNK_BYTES = 1024;
 /** So many small chunks in a row become one. */
 const JOINED_CHUNKS = 256;

@@ -1,6 +1,6 @@
 /**
- * What happened to a call, for the request log, the metrics and traces: its attempts with their times, its conversion and its charge.
- * Holds names, numbers and the redacted errors of providers, never text of a request or a response.
+ * What happened to a call, for the request log, the metrics and traces: its attempts with their times, its conversion
+ * and its charge. Holds names, numbers and the redacted errors of providers, never text of a request or a response.
  */
 import type { Nanos, Usage } from '../../core/index.ts';
 import type { ClientDialect, FaultKind, UpstreamDialect } from '../../rules/index.ts';
@@ -28,7 +28,9 @@ export interface AttemptTrace {
   reason?: string | undefined;
   /** The provider's id of a failed request. */
   providerRequestId?: string | undefined;
-  /** The client's error has the provider's message, which may quote the request; `message` is what may be kept of it. */
+  /**
+   * The client's error has the provider's message, which may quote the request; `message` is what may be kept of it.
+   */
   isQuoted?: boolean;
   /** Only while traces are exported. */
   sample?: ReplySample;

@@ -54,7 +54,10 @@ export class Call implements core.IndexedMember {
   readonly trace = new CallTrace();
   /** That of the path, or that of the client where several SDK families share a path. */
   errorFormat: ErrorFormat;
-  /** Of a WebSocket turn, or of a request that several readers share; undefined while it has to be read from the connection. */
+  /**
+   * Of a WebSocket turn, or of a request that several readers share;
+   * undefined while it has to be read from the connection.
+   */
   body: Buffer | undefined;
   /** Whose share of memory the call uses: the id of the key, once it is known, and the address of the client before. */
   owner: string;
@@ -129,14 +132,18 @@ export class Call implements core.IndexedMember {
     this.#headers = rest;
   }
 
-  /** Sets how a response that has begun ends when the server stops: with the error event of its format. Without it, the body is cut. */
+  /**
+   * Sets how a response that has begun ends when the server stops:
+   * with the error event of its format. Without it, the body is cut.
+   */
   onInterrupted(end: () => void): void {
     this.#endInterrupted = end;
   }
 
   /**
-   * The server stops and the response is not complete. `reject` sends an error instead of a response that has not begun. Then the call
-   * ends as if the client had disconnected, which aborts the provider and charges what the client received.
+   * The server stops and the response is not complete.
+   * `reject` sends an error instead of a response that has not begun. Then the call ends as if the client had
+   * disconnected, which aborts the provider and charges what the client received.
    */
   interrupt(reject: () => void): void {
     const { response } = this;
@@ -160,7 +167,10 @@ export class Call implements core.IndexedMember {
     else this.#onGone.push(listener);
   }
 
-  /** Calls `listener` when the response is sent or can no longer be sent. One response listener serves all, which is cheaper. */
+  /**
+   * Calls `listener` when the response is sent or can no longer be sent.
+   * One response listener serves all, which is cheaper.
+   */
   onClose(listener: () => void): void {
     if (this.#isClosed) listener();
     else this.#onClose.push(listener);

@@ -1,4 +1,7 @@
-/** The certificate of the TLS listener. Its two files are read again, not watched: symbolic links and network file systems change too. */
+/**
+ * The certificate of the TLS listener. Its two files are read again, not watched:
+ * symbolic links and network file systems change too.
+ */
 import { X509Certificate } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';

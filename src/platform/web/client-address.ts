@@ -2,7 +2,10 @@
 import { hopAddress, isAddressIn, type Log } from '../../core/index.ts';
 import type { IncomingRequest } from '../http/index.ts';
 
-/** Warns once when a proxy forwards requests and is not trusted: all its clients then share one address, in limits and in the log. */
+/**
+ * Warns once when a proxy forwards requests and is not trusted:
+ * all its clients then share one address, in limits and in the log.
+ */
 export function proxyReporter(log: Log, trustedProxies: readonly string[]): (request: IncomingRequest) => void {
   let isReported = trustedProxies.length > 0;
   return ({ headers, address }) => {

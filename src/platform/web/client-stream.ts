@@ -1,4 +1,7 @@
-/** Responses on their way to clients: back-pressure, heartbeats, and disconnects. One clock tick checks all, so an event costs no timer. */
+/**
+ * Responses on their way to clients: back-pressure, heartbeats, and disconnects.
+ * One clock tick checks all, so an event costs no timer.
+ */
 import { type Clock, IndexedList, type IndexedMember } from '../../core/index.ts';
 import type { Call, ResponseWriter } from './call.ts';
 
@@ -13,7 +16,9 @@ export interface ClientStreamOptions {
   readonly onDrain: () => void;
 }
 
-/** A client must read this much within `stalledMs`. Less fits into the socket buffers, so progress could not be seen. */
+/**
+ * A client must read this much within `stalledMs`. Less fits into the socket buffers, so progress could not be seen.
+ */
 const PIECE_BYTES = 64 * 1024;
 
 export class ClientStreams {

@@ -36,7 +36,9 @@ export function defaultConnections(openFiles = ASSUMED_OPEN_FILES): number {
   return Math.max(min, Math.min(max, Math.floor((openFiles - OTHER_FILES) / 2)));
 }
 
-/** The soft limit of open files of this process; undefined where the system has no /proc, or the limit is `unlimited`. */
+/**
+ * The soft limit of open files of this process; undefined where the system has no /proc, or the limit is `unlimited`.
+ */
 function openFileLimit(): number | undefined {
   try {
     const soft = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1];

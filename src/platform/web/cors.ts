@@ -1,4 +1,7 @@
-/** Cross-origin requests to the caller's API, for the operator's origins. Never the admin API or the console, never cookies. */
+/**
+ * Cross-origin requests to the caller's API, for the operator's origins.
+ * Never the admin API or the console, never cookies.
+ */
 import { matchesGlob } from '../../core/index.ts';
 import { CORS_MAX_AGE_S, CORS_REQUEST_HEADERS, CORS_RESPONSE_HEADERS, ENDPOINTS } from '../../rules/index.ts';
 import type { IncomingRequest } from '../http/index.ts';

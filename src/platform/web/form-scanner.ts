@@ -1,6 +1,7 @@
 /**
- * Scanner of a multipart form while it arrives: finds the parts and their byte spans, keeps the text fields and the first bytes of
- * files. Strict, because a form that two parsers read differently could be checked as one request and paid as another.
+ * Scanner of a multipart form while it arrives: finds the parts and their byte spans,
+ * keeps the text fields and the first bytes of files.
+ * Strict, because a form that two parsers read differently could be checked as one request and paid as another.
  */
 import { type ApiError, fail, SIGNATURE_BYTES, type Span } from '../../core/index.ts';
 import { MULTIPART } from '../../rules/index.ts';
@@ -37,7 +38,10 @@ export class FormScanner {
   readonly parts: FormPart[] = [];
   readonly #delimiter: Buffer;
   #stage: Stage = 'preamble';
-  /** Bytes that are not consumed yet. They begin as if a line break came before the form, which the first boundary needs. */
+  /**
+   * Bytes that are not consumed yet.
+   * They begin as if a line break came before the form, which the first boundary needs.
+   */
   #rest: Buffer = Buffer.from(CRLF);
   /** Offset of `#rest` in the form. */
   #at = -CRLF.length;

@@ -1,4 +1,7 @@
-/** The metrics of all workers as one page in the Prometheus text format. Counters of ended workers are kept: no total decreases. */
+/**
+ * The metrics of all workers as one page in the Prometheus text format.
+ * Counters of ended workers are kept: no total decreases.
+ */
 import { entryOf } from '../../core/index.ts';
 import { METRICS, type MetricName, type MetricRow, metricRow } from '../../rules/index.ts';
 

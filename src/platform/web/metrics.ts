@@ -1,4 +1,7 @@
-/** Prometheus metrics of the process and of every request, with labels of our own tables only (docs/adr/0009-metrics-by-hand.md). */
+/**
+ * Prometheus metrics of the process and of every request,
+ * with labels of our own tables only (docs/adr/0009-metrics-by-hand.md).
+ */
 import { entryOf, type MaybePromise } from '../../core/index.ts';
 import { type MetricName, metricRow } from '../../rules/index.ts';
 import { version } from '../version.ts';
@@ -36,7 +39,10 @@ export function createMetrics() {
     openRequests,
     eventLoop: delay as Sampler,
     limitsShared,
-    /** A gauge, or a counter that never decreases. `read` runs at every scrape. When it fails, the scrape omits this metric. */
+    /**
+     * A gauge, or a counter that never decreases. `read` runs at every scrape.
+     * When it fails, the scrape omits this metric.
+     */
     register: (name: MetricName, read: () => MaybePromise<readonly Sample[]>): void => {
       renderers.push(async () => {
         const samples = await Promise.resolve()

@@ -1,6 +1,6 @@
 /**
- * The beginning and the end of a provider's response, kept while traces are exported: there every dialect names the response, the model
- * and why it ended. Reads names only; a name that is not in the sample is left out.
+ * The beginning and the end of a provider's response, kept while traces are exported: there every dialect names the
+ * response, the model and why it ended. Reads names only; a name that is not in the sample is left out.
  */
 import type { UpstreamDialect } from '../../rules/index.ts';
 

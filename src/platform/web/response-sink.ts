@@ -1,4 +1,7 @@
-/** Takes the place of an HTTP response in a call that has none of its own: a turn of a WebSocket, a call that no client waits for. */
+/**
+ * Takes the place of an HTTP response in a call that has none of its own:
+ * a turn of a WebSocket, a call that no client waits for.
+ */
 import { EventEmitter } from 'node:events';
 import type { ResponseWriter } from './call.ts';
 

@@ -1,4 +1,7 @@
-/** Routing by the endpoint tables: the route of a request, and the methods that a path allows (docs/adr/0007-no-web-framework.md). */
+/**
+ * Routing by the endpoint tables: the route of a request,
+ * and the methods that a path allows (docs/adr/0007-no-web-framework.md).
+ */
 import * as rules from '../../rules/index.ts';
 import type { AnyOperation } from './call.ts';
 
@@ -45,7 +48,10 @@ function withHead(route: Route): Route[] {
   return [route, { ...route, method: 'HEAD' }];
 }
 
-/** Every GET that the gateway responds to by itself, whose length is known: no WebSocket, and no response that a provider may stream but files. */
+/**
+ * Every GET that the gateway responds to by itself, whose length is known:
+ * no WebSocket, and no response that a provider may stream but files.
+ */
 function hasHead(operation: rules.Operation): boolean {
   const row = rules.ENDPOINTS[operation];
   return row.method === 'GET' && !('turns' in row) && ('head' in row || !('reader' in row && row.reader !== 'none'));
@@ -99,7 +105,10 @@ export const methodsOf = (path: string): Route['method'][] => [
   ...new Set(PATTERNS.filter(({ pattern }) => pattern.test(path)).map(({ route }) => route.method)),
 ];
 
-/** A parameter before `:verb` ends at the colon, `{file*}` takes the rest of the path unless that is an API, others end at a slash. */
+/**
+ * A parameter before `:verb` ends at the colon, `{file*}` takes the rest of the
+ * path unless that is an API, others end at a slash.
+ */
 function pathPattern(path: string): RegExp {
   const pattern = path
     .replaceAll('.', '\\.')

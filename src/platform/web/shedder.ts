@@ -1,6 +1,7 @@
 /**
- * Refusal of requests under overload. Watches the delay of the event loop and the memory of large bodies, and decides for each request
- * before anything of it is read. Never queues: a refused client returns later, a queued one would only wait.
+ * Refusal of requests under overload. Watches the delay of the event loop and the memory of large bodies,
+ * and decides for each request before anything of it is read.
+ * Never queues: a refused client returns later, a queued one would only wait.
  */
 import type { Clock } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
@@ -135,8 +136,9 @@ class AdmittedShare {
 const SIGNAL = 'SIGURG';
 
 /**
- * Where more than 1,024 sockets are ready, libuv reads the next ones in the same turn of the event loop, up to 48 times. Meanwhile no timer
- * fires and no new connection is read. After a signal it ends the turn with the sockets that it has.
+ * Where more than 1,024 sockets are ready, libuv reads the next ones in the same turn of the event loop,
+ * up to 48 times. Meanwhile no timer fires and no new connection is read.
+ * After a signal it ends the turn with the sockets that it has.
  */
 function turnEnder(): () => void {
   if (process.platform === 'win32') return () => {};

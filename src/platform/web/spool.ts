@@ -1,4 +1,7 @@
-/** Large request bodies in a file without a name while they arrive and are sent on: never whole in memory. Gone when closed. */
+/**
+ * Large request bodies in a file without a name while they arrive and are sent on:
+ * never whole in memory. Gone when closed.
+ */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -33,7 +36,10 @@ export class Spool {
     this.#budget = new BodyBudget(options.maxBytes);
   }
 
-  /** Receives the body of a call, at most `limit` bytes decompressed. `inspect` sees every chunk and may throw. Closes with the call. */
+  /**
+   * Receives the body of a call, at most `limit` bytes decompressed.
+   * `inspect` sees every chunk and may throw. Closes with the call.
+   */
   async receive(call: Call, limit: number, inspect: (chunk: Buffer) => void): Promise<SpooledBody> {
     const reservation = this.#budget.open(call.owner);
     call.onClose(() => reservation.release());
@@ -87,7 +93,10 @@ class SpoolWriter implements BodySink {
   #isWriting = false;
   #isPaused = false;
   #isEnded = false;
-  /** Why the body is rejected. The rest is read and discarded: many clients read a response only after they have sent everything. */
+  /**
+   * Why the body is rejected. The rest is read and discarded:
+   * many clients read a response only after they have sent everything.
+   */
   #rejection: unknown;
 
   constructor(file: FileHandle, options: WriterOptions) {

@@ -1,4 +1,7 @@
-/** WebSocket server side: completes upgrades of authenticated requests. Text frames only, no compression, limited frame size. */
+/**
+ * WebSocket server side: completes upgrades of authenticated requests.
+ * Text frames only, no compression, limited frame size.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer as WsServer } from 'ws';
@@ -31,7 +34,8 @@ export class WebSocketServer {
     if (!upgrade) throw new TypeError('the call is not an upgrade request');
     if (!isHandshake(call))
       throw fail('invalid_request', 'The WebSocket handshake is malformed.', { headers: { connection: 'close' } });
-    // ws declares an IncomingMessage but reads only `method` and `headers`; the contract test in websocket.test.ts checks that.
+    // ws declares an IncomingMessage but reads only `method` and `headers`;
+    // the contract test in websocket.test.ts checks that.
     this.#server.handleUpgrade(
       call.request as unknown as IncomingMessage,
       upgrade.socket,
@@ -135,7 +139,10 @@ class LiveWebSocket {
     }
   }
 
-  /** Reads on without keeping anything: closing with unread bytes would reset the connection before the client sees the reason. */
+  /**
+   * Reads on without keeping anything: closing with unread bytes would
+   * reset the connection before the client sees the reason.
+   */
   #discard(): void {
     this.#endMessage();
     this.#stream.removeAllListeners('data');

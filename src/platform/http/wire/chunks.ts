@@ -1,6 +1,6 @@
 /**
- * Incremental decoder of the chunked transfer coding (RFC 9112, section 7.1). Returns the payload of one read as one buffer:
- * servers send every SSE event as its own chunk, and handling them one by one costs several times as much.
+ * Incremental decoder of the chunked transfer coding (RFC 9112, section 7.1). Returns the payload of one read as one
+ * buffer: servers send every SSE event as its own chunk, and handling them one by one costs several times as much.
  */
 import { CHUNK_BOUNDS } from '../bounds.ts';
 import { HttpParseError, TOKEN } from '../headers.ts';
@@ -25,9 +25,15 @@ const CR = 0x0d;
 const LF = 0x0a;
 const SEMICOLON = 0x3b;
 const QUOTED = '"(?:[\\t !#-[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"';
-/** RFC 9112 chunk extensions without optional whitespace: a proxy in front may reject or read such whitespace differently. */
+/**
+ * RFC 9112 chunk extensions without optional whitespace:
+ * a proxy in front may reject or read such whitespace differently.
+ */
 const EXTENSIONS = new RegExp(`^(?:;${TOKEN}(?:=(?:${TOKEN}|${QUOTED}))?)+$`);
-/** Fields of framing and connection. Readers disagree on whether they count in a trailer (Node closes), which allows request smuggling. */
+/**
+ * Fields of framing and connection.
+ * Readers disagree on whether they count in a trailer (Node closes), which allows request smuggling.
+ */
 const FORBIDDEN_TRAILERS = ['content-length', 'transfer-encoding', 'connection', 'proxy-connection', 'upgrade'];
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
@@ -47,7 +53,10 @@ export class ChunkedBody {
     return this.#state === 'end';
   }
 
-  /** The payload in `bytes` from `from`; undefined when there is none. Joins chunks in place, so no other code may use `bytes` later. */
+  /**
+   * The payload in `bytes` from `from`; undefined when there is none.
+   * Joins chunks in place, so no other code may use `bytes` later.
+   */
   decode(bytes: Buffer, from: number): Buffer | undefined {
     let at = from;
     let start = -1;

@@ -1,6 +1,6 @@
 /**
- * A client connection to an HTTP/1.1 server: sends a request, reads its response, then becomes idle or closes. Sets its socket
- * listeners once, and its user is an object, so that a request allocates no closures. Never resends, never logs.
+ * A client connection to an HTTP/1.1 server: sends a request, reads its response, then becomes idle or closes. Sets its
+ * socket listeners once, and its user is an object, so that a request allocates no closures. Never resends, never logs.
  */
 import { Socket } from 'node:net';
 import { type IndexedMember, systemClock } from '../../../core/index.ts';
@@ -47,12 +47,18 @@ export class ClientConnection implements IndexedMember, client.TransportConnecti
   #socket: Socket;
   readonly #options: ConnectionOptions;
   readonly #cancelConnect: () => void;
-  /** The first request, until the connection is open. Released then: a body may be large, and its response may take an hour. */
+  /**
+   * The first request, until the connection is open. Released then:
+   * a body may be large, and its response may take an hour.
+   */
   #first: RequestMessage | undefined;
   #phase: Phase = 'opening';
   #user: client.TransportUser | undefined;
   readonly #head = new ResponseHeadReader();
-  /** Decoder of a chunked body. Otherwise `#remaining` counts the missing bytes; Infinity when the connection ends the body. */
+  /**
+   * Decoder of a chunked body. Otherwise `#remaining` counts the missing bytes;
+   * Infinity when the connection ends the body.
+   */
   #chunked: ChunkedBody | undefined;
   #remaining = 0;
   #keepMs = 0;
@@ -251,7 +257,8 @@ export class ClientConnection implements IndexedMember, client.TransportConnecti
   #finish(isClean: boolean): void {
     const user = this.#user;
     const { owner } = this.#options;
-    // Not reusable with bytes after the response, or while the request is still being written: it would mix with the next one.
+    // Not reusable with bytes after the response, or while the request is still being written:
+    // it would mix with the next one.
     if (isClean && this.#keepMs > 0 && !this.#isSending && this.#socket.writableLength === 0) {
       this.#phase = 'idle';
       this.#user = undefined;

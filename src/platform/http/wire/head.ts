@@ -1,6 +1,6 @@
 /**
- * Parser and writer of HTTP/1.1 message heads, for requests and responses. Rejects every deviation from RFC 9112 instead of
- * repairing it: two parsers in a row that read a message differently allow request smuggling.
+ * Parser and writer of HTTP/1.1 message heads, for requests and responses. Rejects every deviation from RFC 9112
+ * instead of repairing it: two parsers in a row that read a message differently allow request smuggling.
  */
 import { checkFramingValue, isFraming } from '../framing.ts';
 import { HeadTooLargeError, type HttpHeaders, HttpParseError, headerName } from '../headers.ts';
@@ -29,7 +29,10 @@ export function headEnd(bytes: Buffer, from = 0): number {
   return at < 0 ? -1 : at + BLANK_LINE.length;
 }
 
-/** Checks an incomplete head: no control characters, CR LF only. The head of a peer that sends anything else would never end. */
+/**
+ * Checks an incomplete head: no control characters, CR LF only.
+ * The head of a peer that sends anything else would never end.
+ */
 export function checkHeadBytes(bytes: Buffer, from: number): void {
   let previous = from > 0 ? bytes[from - 1] : undefined;
   for (let at = from; at < bytes.length; at += 1) {
@@ -40,7 +43,10 @@ export function checkHeadBytes(bytes: Buffer, from: number): void {
   }
 }
 
-/** Parses a head of at most `maxHeaders` header lines. `text` holds one character per byte (Latin-1), without the blank line. */
+/**
+ * Parses a head of at most `maxHeaders` header lines.
+ * `text` holds one character per byte (Latin-1), without the blank line.
+ */
 export function readHead(text: string, maxHeaders: number): HttpHead {
   if (!HEADER_BLOCK.test(text)) throw new HttpParseError('malformed header block');
   let lineEnd = endOfLine(text, 0);

@@ -1,4 +1,7 @@
-/** Connections through an outbound proxy: HTTP CONNECT, over TLS or not, and SOCKS5. TLS to the server runs inside, verified as always. */
+/**
+ * Connections through an outbound proxy: HTTP CONNECT, over TLS or not, and SOCKS5.
+ * TLS to the server runs inside, verified as always.
+ */
 import { EventEmitter } from 'node:events';
 import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
@@ -18,7 +21,10 @@ export interface TunnelOptions {
   readonly timeoutMs: number;
 }
 
-/** A socket on which the server speaks. Rejects with a code that begins with `PROXY_`, because the server itself was not reached. */
+/**
+ * A socket on which the server speaks.
+ * Rejects with a code that begins with `PROXY_`, because the server itself was not reached.
+ */
 export async function openTunnel(options: TunnelOptions): Promise<Socket> {
   const url = new URL(options.proxy);
   try {

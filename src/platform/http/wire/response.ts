@@ -1,4 +1,7 @@
-/** An outgoing HTTP response: content-length, chunked, or end of connection for HTTP/1.0. Writes a small head and body together. */
+/**
+ * An outgoing HTTP response: content-length, chunked, or end of connection for HTTP/1.0.
+ * Writes a small head and body together.
+ */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../core/index.ts';

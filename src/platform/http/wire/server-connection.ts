@@ -1,4 +1,6 @@
-/** A connection of the HTTP/1.1 server, one request at a time. Malformed or slow requests get an error, and it closes. */
+/**
+ * A connection of the HTTP/1.1 server, one request at a time. Malformed or slow requests get an error, and it closes.
+ */
 import { METHODS } from 'node:http';
 import type { Socket } from 'node:net';
 import { type Clock, GrowingBuffer, type IndexedMember } from '../../../core/index.ts';
@@ -305,7 +307,10 @@ export class WireServerConnection implements IndexedMember, Upgradable, Response
   }
 }
 
-/** Such a client waits for a response, so it is rejected before its head ends. The first `seen` bytes were checked before. */
+/**
+ * Such a client waits for a response, so it is rejected before its head ends.
+ * The first `seen` bytes were checked before.
+ */
 function checkIncompleteHead(bytes: Buffer, start: number, seen: number): void {
   const first = bytes[start] ?? CR;
   if (first !== CR && (first < UPPER_A || first > UPPER_Z)) throw new HttpParseError('not an HTTP request');
