@@ -1,6 +1,6 @@
 /**
- * What the erasure of a user does to video: cancels queued tasks, deletes assets and groups at their providers, and clears tasks that have
- * ended, whose rows stay for the ledger. A run takes a batch, and may be repeated.
+ * What the erasure of a user does to video: cancels queued tasks, deletes assets and groups at their providers,
+ * and clears tasks that have ended, whose rows stay for the ledger. A run takes a batch, and may be repeated.
  */
 import { sql } from 'kysely';
 import type { ErasedUser } from '../access/people/index.ts';
@@ -55,7 +55,10 @@ async function clearTasks({ db }: VideoServices, userId: string, forget: Forget)
   }
 }
 
-/** New ones first: another job repeats deletions that have begun. Assets go before their group, which would take their rows with it. */
+/**
+ * New ones first: another job repeats deletions that have begun.
+ * Assets go before their group, which would take their rows with it.
+ */
 async function deleteObjects<T extends Table>(services: VideoServices, table: T, user: ErasedUser): Promise<number> {
   const { db, log } = services;
   const own = sql`user_id = ${user.userId} and (${table === 'assets'} or not exists (

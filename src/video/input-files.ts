@@ -1,6 +1,7 @@
 /**
- * Files that callers uploaded, as input of tasks and assets: checked against owner, type and size before anything is held, and read by the
- * provider at a signed link. A link names one file and ends with its key, its file and the time of a task.
+ * Files that callers uploaded, as input of tasks and assets:
+ * checked against owner, type and size before anything is held, and read by the provider at a signed link.
+ * A link names one file and ends with its key, its file and the time of a task.
  */
 import { type Key, openKeyGrant, sealKeyGrant } from '../access/keys/index.ts';
 import { fail } from '../core/index.ts';
@@ -17,7 +18,9 @@ export interface FileSource {
   read(file: InputFile): AsyncIterable<Buffer>;
 }
 
-/** The limits are those of inline media, which a provider has for files at an address as well. The store bounds videos. */
+/**
+ * The limits are those of inline media, which a provider has for files at an address as well. The store bounds videos.
+ */
 export async function findInputFile(
   files: FileSource,
   userId: string,

@@ -1,6 +1,6 @@
 /**
- * References to private assets and public characters in a request (V 4.1): checked against their owner, kind, state and service group,
- * and translated to the provider's ids. An account that holds an asset must also run the task.
+ * References to private assets and public characters in a request (V 4.1): checked against their owner, kind,
+ * state and service group, and translated to the provider's ids. An account that holds an asset must also run the task.
  */
 import { sql } from 'kysely';
 import type { Key } from '../access/keys/index.ts';
@@ -139,8 +139,8 @@ const violation = (code: ErrorCode, { param }: MediaReference, status?: string):
 const FAILED = 'The asset failed and will not become active; its error says why. Create a new one.';
 
 /**
- * Notes which assets a task uses, in the transaction that creates the task. The lock keeps them from being deleted meanwhile: an
- * asset of an unfinished task cannot be deleted.
+ * Notes which assets a task uses, in the transaction that creates the task.
+ * The lock keeps them from being deleted meanwhile: an asset of an unfinished task cannot be deleted.
  */
 export async function useAssets(tx: Db, userId: string, taskId: string, assetIds: readonly string[]): Promise<void> {
   if (assetIds.length === 0) return;

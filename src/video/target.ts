@@ -14,7 +14,9 @@ export interface VideoTarget {
 
 export type TargetResult = { readonly target: VideoTarget } | { readonly error: ApiError };
 
-/** Reads `model` from the bytes of a body without parsing the rest; undefined when the body or the member is malformed. */
+/**
+ * Reads `model` from the bytes of a body without parsing the rest; undefined when the body or the member is malformed.
+ */
 export function peekModel(bytes: Buffer): string | undefined {
   try {
     const span = scanMembers(bytes, MODEL, TASK_JSON_LIMITS).get('model');
@@ -27,7 +29,10 @@ export function peekModel(bytes: Buffer): string | undefined {
 }
 const MODEL: ReadonlySet<string> = new Set(['model']);
 
-/** The first of the key's groups that has the model. Unknown models and models of other groups differ (V 0): 404 and 403. */
+/**
+ * The first of the key's groups that has the model.
+ * Unknown models and models of other groups differ (V 0): 404 and 403.
+ */
 export function resolveTarget(catalog: Catalog, key: Key, name: string): TargetResult {
   if (key.allowedModels && !key.allowedModels.some((pattern) => matchesGlob(pattern, name)))
     return { error: notAllowed(name) };

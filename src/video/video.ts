@@ -179,7 +179,9 @@ function resultJobs(services: VideoServices, results: Results, settings: MirrorS
   return settings?.atSuccess ? [clean, due] : [clean];
 }
 
-/** A provider can report only to a public HTTPS address; one on this machine, such as the simulator, can report to any. */
+/**
+ * A provider can report only to a public HTTPS address; one on this machine, such as the simulator, can report to any.
+ */
 export function canReport(publicUrl: string, account: Pick<Account, 'baseUrl' | 'adapter'>): boolean {
   const { protocol, hostname } = new URL(publicUrl);
   const isLiteral = /^[\d.]+$|^\[/.test(hostname);

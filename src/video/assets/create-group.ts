@@ -1,4 +1,7 @@
-/** Creation of asset groups: those of callers (V 4.8 r1), and the hidden ones that hold the assets of a variant without groups. */
+/**
+ * Creation of asset groups: those of callers (V 4.8 r1),
+ * and the hidden ones that hold the assets of a variant without groups.
+ */
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';

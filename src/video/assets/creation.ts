@@ -1,7 +1,7 @@
 /**
- * Creation of an asset or a group: the row and the claim of the Idempotency-Key in one transaction, then one request to the provider, then
- * its outcome. The row exists before the first byte is sent and carries the name by which the provider's object can be found; so nothing
- * is ever sent twice, and nothing is forgotten.
+ * Creation of an asset or a group: the row and the claim of the Idempotency-Key in one transaction,
+ * then one request to the provider, then its outcome. The row exists before the first byte is sent and carries the name
+ * by which the provider's object can be found; so nothing is ever sent twice, and nothing is forgotten.
  */
 import { sql } from 'kysely';
 import { type ApiError, fail, newId } from '../../core/index.ts';
@@ -103,7 +103,10 @@ export async function insertCreation<T extends Table>(
   return { original: await replayLost(idempotent && replayCreation(services, table, idempotent)) };
 }
 
-/** Records what the provider made of the request, and returns the row. Throws the error of a request that created nothing. */
+/**
+ * Records what the provider made of the request, and returns the row.
+ * Throws the error of a request that created nothing.
+ */
 export async function recordCreation<T extends Table>(
   { db, log }: Pick<VideoServices, 'db' | 'log'>,
   creation: Creation<T>,
@@ -141,7 +144,10 @@ async function confirm<T extends Table>(db: Db, creation: Creation<T>, upstreamI
   return created;
 }
 
-/** An asset exists in status `create_unknown` (202). A group was promised as active, so its request fails until it is found. */
+/**
+ * An asset exists in status `create_unknown` (202).
+ * A group was promised as active, so its request fails until it is found.
+ */
 async function markUnknown<T extends Table>(db: Db, { table, row, idempotent }: Creation<T>): Promise<RowOf[T]> {
   const unknown = await db.transaction().execute(async (tx) => {
     const moved = await moveRow(tx, table, row, 'create_unknown', { next_check_at: afterMs(FIRST_LOOK_MS) });
@@ -186,7 +192,10 @@ async function discard<T extends Table>(db: Db, creation: Creation<T>, rejected:
 /** Columns of a row that is gone at the provider. */
 export const DELETED = { deleted_at: sql<Date>`now()`, next_check_at: null } as const;
 
-/** Decides about an abandoned creation. It may have been sent, so it is looked up; no effect while its replica may be at work. */
+/**
+ * Decides about an abandoned creation. It may have been sent,
+ * so it is looked up; no effect while its replica may be at work.
+ */
 const recoverCreation = (db: Db, table: Table, name: RowName): Promise<void> =>
   db.transaction().execute(async (tx) => {
     const row = await lockRow(tx, table, name);
@@ -198,7 +207,10 @@ const recoverCreation = (db: Db, table: Table, name: RowName): Promise<void> =>
     await settleRecord(tx, table, (await lockRow(tx, table, name)) ?? row);
   });
 
-/** Finishes the idempotency record of a row whose creation is decided. The key of a group that was never created is free again. */
+/**
+ * Finishes the idempotency record of a row whose creation is decided.
+ * The key of a group that was never created is free again.
+ */
 export async function settleRecord(tx: Db, table: Table, row: RowOf[Table]): Promise<void> {
   const { status } = row;
   if (status === 'creating') return;

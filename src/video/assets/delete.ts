@@ -1,6 +1,7 @@
 /**
- * DELETE of assets and groups (V 3, V 4.8 r3, V 4.9 r6). Whether it is allowed is decided in the transaction that sets `deleting`. The
- * provider deletes the assets of a group together with it, so our own check that it is empty must hold until then.
+ * DELETE of assets and groups (V 3, V 4.8 r3, V 4.9 r6).
+ * Whether it is allowed is decided in the transaction that sets `deleting`.
+ * The provider deletes the assets of a group together with it, so our own check that it is empty must hold until then.
  */
 import { fail } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
@@ -69,7 +70,8 @@ export async function deleteUpstream<T extends Table>(services: LookUpServices, 
 }
 
 /**
- * Two users can have groups of one real person. The provider would delete the assets of both, so its group stays until the last one goes.
+ * Two users can have groups of one real person.
+ * The provider would delete the assets of both, so its group stays until the last one goes.
  */
 const isShared = async ({ db }: LookUpServices, { account_id, id }: RowOf[Table], upstreamId: string) =>
   (await firstRow(db)`

@@ -1,4 +1,6 @@
-/** Looks for objects at the provider by their name, which is our id: what became of a creation without a clear response. */
+/**
+ * Looks for objects at the provider by their name, which is our id: what became of a creation without a clear response.
+ */
 import { firstRow } from '../../platform/db/index.ts';
 import { ASSET_RECONCILIATION, type AssetStatus, assetStatusAfter } from '../../rules/index.ts';
 import type { VideoServices } from '../services.ts';
@@ -43,7 +45,10 @@ export async function lookUpGroup(services: LookUpServices, row: AssetGroupRow):
   return decide(services, 'asset_groups', row, found);
 }
 
-/** Returns the asset once it is decided, with the state that the provider reports; `failed` when the provider could not be asked. */
+/**
+ * Returns the asset once it is decided, with the state that the provider reports;
+ * `failed` when the provider could not be asked.
+ */
 export async function lookUpAsset(services: LookUpServices, row: AssetRow) {
   const found = await findUpstream(services, 'assets', row);
   if (found.kind === 'failed') return found;

@@ -31,8 +31,8 @@ async function attempt({ log }: LookUpServices, id: string, work: () => Promise<
 }
 
 /**
- * Takes rows by moving their next check, so that no other worker looks at the same time. A creation whose replica stopped may have been
- * sent; a failed deletion begins again.
+ * Takes rows by moving their next check, so that no other worker looks at the same time.
+ * A creation whose replica stopped may have been sent; a failed deletion begins again.
  */
 async function takeDue<T extends Table>({ db }: LookUpServices, table: T): Promise<readonly RowOf[T][]> {
   const { scheduleSeconds } = ASSET_RECONCILIATION;

@@ -6,7 +6,9 @@ import { current, type LookUpServices, lookUpAsset, saveReport } from './look-up
 import { type AssetRow, findRow } from './rows.ts';
 import { accountOf, misconfigured, queryError } from './service-group.ts';
 
-/** Statuses in which the provider can report news. The others end by a new asset, or by the deletion that is running. */
+/**
+ * Statuses in which the provider can report news. The others end by a new asset, or by the deletion that is running.
+ */
 const ASKED: ReadonlySet<string> = new Set(['processing', 'active', 'create_unknown']);
 
 /** Asks the provider, unless it was asked within `sinceMs`. */
@@ -40,7 +42,10 @@ async function refreshUnknown(services: LookUpServices, asset: AssetRow): Promis
 const isSettling = ({ clock }: LookUpServices, { status, created_at }: AssetRow): boolean =>
   status === 'processing' && clock.now() - created_at.getTime() < ASSET_SETTLING_MS;
 
-/** After a rejected task: the first of its assets that turns out to be gone at the provider, which is `invalid` from then on. */
+/**
+ * After a rejected task: the first of its assets that turns out to be gone at the provider,
+ * which is `invalid` from then on.
+ */
 export async function findGoneAsset(services: VideoServices, userId: string, ids: readonly string[]) {
   const isGone = await Promise.all(
     ids.map(async (id) => {

@@ -1,4 +1,7 @@
-/** Assets and asset groups as rows: found by owner and id, listed, and moved from one status to another by the table of moves. */
+/**
+ * Assets and asset groups as rows: found by owner and id, listed,
+ * and moved from one status to another by the table of moves.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { allRows, type Db, deleteBatch, firstRow, type Row } from '../../platform/db/index.ts';
 import * as rules from '../../rules/index.ts';
@@ -35,7 +38,10 @@ export async function findRow<T extends Table>(db: Db, table: T, userId: string,
     select * from ${sql.table(table)} where user_id = ${userId} and id = ${id} and ${isReadable(table)}`;
 }
 
-/** The newest state of a row, hidden or deleted, too. `share` lets others read it but not change it until the transaction ends. */
+/**
+ * The newest state of a row, hidden or deleted, too.
+ * `share` lets others read it but not change it until the transaction ends.
+ */
 export const lockRow = <T extends Table>(tx: Db, table: T, name: RowName, mode: 'update' | 'share' = 'update') =>
   firstRow(tx)<RowOf[T]>`
     select * from ${sql.table(table)} where user_id = ${name.user_id} and id = ${name.id} for ${sql.raw(mode)}`;
@@ -70,8 +76,8 @@ export interface ListPage {
 }
 
 /**
- * One page, newest first, and one row more when there are further ones. The ids come from the index alone, so that rows that are
- * filtered out cost no access to the table. Deleted rows are not listed.
+ * One page, newest first, and one row more when there are further ones. The ids come from the index alone,
+ * so that rows that are filtered out cost no access to the table. Deleted rows are not listed.
  */
 export async function listRows<T extends Table>(db: Db, table: T, userId: string, filter: ListFilter, page: ListPage) {
   const { after, limit } = page;

@@ -1,6 +1,7 @@
 /**
- * The service group and the upstream account of an asset operation. A user's assets of one service group all live in one account, because
- * only assets of one account can be combined; so the account is chosen once and never changes (V 1).
+ * The service group and the upstream account of an asset operation.
+ * A user's assets of one service group all live in one account, because only assets of one account can be combined;
+ * so the account is chosen once and never changes (V 1).
  */
 import type { Key } from '../../access/keys/index.ts';
 import { type Account, type Catalog, hasAssetLibrary } from '../../catalog/index.ts';

@@ -1,4 +1,6 @@
-/** Where callbacks of a user's tasks go that are created without a URL of their own, and which events are sent there. */
+/**
+ * Where callbacks of a user's tasks go that are created without a URL of their own, and which events are sent there.
+ */
 import { sql } from 'kysely';
 import { fail, publicUrl, unixSeconds } from '../../core/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';

@@ -83,8 +83,8 @@ const makeDue = () =>
 const circuit = () => database.db.selectFrom('callback_circuits').selectAll().executeTakeFirst();
 
 /**
- * Runs until nothing is being sent and nothing more can be. The last deliverer finds nothing: one before it frees the slot of an attempt
- * after its row was changed, and takes nothing in between.
+ * Runs until nothing is being sent and nothing more can be. The last deliverer finds nothing:
+ * one before it frees the slot of an attempt after its row was changed, and takes nothing in between.
  */
 async function deliver(rules: Partial<CallbackRules> = {}): Promise<void> {
   for (let isOver = false; !isOver; ) {

@@ -1,6 +1,6 @@
 /**
- * Delivery of callbacks, at least once (V 6 r2): takes due events, signs and sends each, and records the outcome. Logs ids and hosts, never
- * a body, a path or a secret.
+ * Delivery of callbacks, at least once (V 6 r2): takes due events, signs and sends each, and records the outcome.
+ * Logs ids and hosts, never a body, a path or a secret.
  */
 import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
@@ -29,7 +29,10 @@ export class Deliverer {
     this.#rules = rules;
   }
 
-  /** Starts the events that are due, as many as the limits allow; the next follow when slots become free. Returns how many it started. */
+  /**
+   * Starts the events that are due, as many as the limits allow;
+   * the next follow when slots become free. Returns how many it started.
+   */
   run(): Promise<number> {
     this.#isStale = this.#taking !== undefined;
     this.#taking ??= this.#take().finally(() => {
@@ -108,7 +111,10 @@ const fieldsOf = ({ user_id, event_id, task_id, host, attempts }: TakenEvent) =>
   attempt: attempts,
 });
 
-/** Deletes finished events with their attempts, and circuits that no attempt has used. Returns how many events it deleted. */
+/**
+ * Deletes finished events with their attempts, and circuits that no attempt has used.
+ * Returns how many events it deleted.
+ */
 export async function expireCallbacks(db: Db): Promise<number> {
   const age = sql`now() - ${CALLBACK_RETENTION_DAYS} * interval '1 day'`;
   await sql`delete from callback_circuits where updated_at < ${age}`.execute(db);

@@ -1,6 +1,6 @@
 /**
- * Outcome of an attempt: the state of the event, its line in the delivery log and the circuit of its destination, in one statement.
- * Compares the attempt, so that a worker whose lease has ended changes nothing.
+ * Outcome of an attempt: the state of the event, its line in the delivery log and the circuit of its destination,
+ * in one statement. Compares the attempt, so that a worker whose lease has ended changes nothing.
  */
 import { sql } from 'kysely';
 import { type Db, firstRow } from '../../platform/db/index.ts';

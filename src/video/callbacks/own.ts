@@ -18,7 +18,10 @@ export function ownCallbacks(db: Db) {
   const eventsOf = (tx: Db, { userId }: VideoOwner) =>
     tx.selectFrom('callback_events').selectAll().where('user_id', '=', userId);
   return {
-    /** One page, newest first, and one row more when there are further ones. `after` is the id of an event of the same user. */
+    /**
+     * One page, newest first, and one row more when there are further ones.
+     * `after` is the id of an event of the same user.
+     */
     list({ userId, task, states }: CallbackFilter, { after, limit }: ListPage): Promise<readonly CallbackEventRow[]> {
       let find = eventsOf(db, { userId })
         .orderBy('created_at', 'desc')
@@ -83,7 +86,10 @@ const detailOf = (row: CallbackEventRow, attempts: readonly Row<'callback_attemp
   })),
 });
 
-/** Delivery on demand: of a finished event again, with the same id and body and the schedule from its start, and of a waiting one at once. */
+/**
+ * Delivery on demand: of a finished event again, with the same id and body and the schedule from its start,
+ * and of a waiting one at once.
+ */
 export type CallbackEventRow = Row<'callback_events'>;
 
 type EventId = Pick<CallbackEventRow, 'user_id' | 'event_id' | 'host'>;
@@ -101,8 +107,8 @@ export async function redeliverEvent(tx: Tx, event: EventId): Promise<CallbackEv
 }
 
 /**
- * The caller holds the lock of the row, which is pending. Undefined while an attempt runs. Only its turn moves: the attempt is one of the
- * schedule, taken under its lease, so asking twice sends once.
+ * The caller holds the lock of the row, which is pending. Undefined while an attempt runs.
+ * Only its turn moves: the attempt is one of the schedule, taken under its lease, so asking twice sends once.
  */
 export async function deliverEventNow(tx: Tx, event: EventId): Promise<CallbackEventRow | undefined> {
   const sooner = await tx

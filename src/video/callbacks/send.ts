@@ -38,8 +38,8 @@ function openSecret(sealer: Sealer, sealed: string, taskId: string): Buffer | un
 type TestServices = CallbackSender & Pick<VideoServices, 'db' | 'publicUrl'>;
 
 /**
- * A test event for the receiver of a task, sent once and not stored. It has the form and the signature of a real one; its type and
- * version 0 keep receivers from acting on it. Works for deleted tasks too.
+ * A test event for the receiver of a task, sent once and not stored. It has the form and the signature of a real one;
+ * its type and version 0 keep receivers from acting on it. Works for deleted tasks too.
  */
 export async function testCallback(services: TestServices, userId: string, taskId: string) {
   const { db, clock } = services;

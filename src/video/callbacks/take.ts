@@ -1,6 +1,7 @@
 /**
- * Choice of the events to send next. Workers of all replicas take one after the other, so that the limits of a destination and of a task
- * hold for all of them together. A taken event has a lease: after a crash it is due again when the lease ends.
+ * Choice of the events to send next. Workers of all replicas take one after the other,
+ * so that the limits of a destination and of a task hold for all of them together.
+ * A taken event has a lease: after a crash it is due again when the lease ends.
  */
 import { sql } from 'kysely';
 import { crashPoint } from '../../ledger/index.ts';
@@ -13,7 +14,9 @@ type TakenColumns = Words<'user_id task_id event_id url host body attempts attem
 export interface TakenEvent extends Readonly<Pick<Row<'callback_events'>, TakenColumns>> {
   /** The only attempt to a destination whose circuit is open. */
   readonly is_probe: boolean;
-  /** The secret of the key that created the task, sealed with the task: the key may be gone. Null when the task is gone. */
+  /**
+   * The secret of the key that created the task, sealed with the task: the key may be gone. Null when the task is gone.
+   */
   readonly secret_sealed: string | null;
 }
 
@@ -30,10 +33,10 @@ export async function takeCallbacks(db: Db, limit: number, rules: CallbackRules)
 }
 
 /**
- * Destinations with pending events are found by jumps through an index, so a long backlog costs nothing. Each offers its oldest due
- * events: as many as it has free slots, or a single probe while its circuit is open. Destinations take turns. Of one task only the lowest
- * version is offered, and none while another is being sent. `offset 0` and `finished_at` keep the planner from reading the whole backlog
- * for these rows when its statistics are old.
+ * Destinations with pending events are found by jumps through an index, so a long backlog costs nothing. Each offers
+ * its oldest due events: as many as it has free slots, or a single probe while its circuit is open. Destinations take
+ * turns. Of one task only the lowest version is offered, and none while another is being sent. `offset 0` and
+ * `finished_at` keep the planner from reading the whole backlog for these rows when its statistics are old.
  */
 async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<TakenEvent[]> {
   const { leaseMs, perDestination, circuit } = rules;

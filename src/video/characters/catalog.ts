@@ -1,4 +1,7 @@
-/** The catalog of public characters (V 4.11): published by an administrator, for the models and service group of each entry. */
+/**
+ * The catalog of public characters (V 4.11): published by an administrator,
+ * for the models and service group of each entry.
+ */
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Catalog, Group } from '../../catalog/index.ts';
@@ -46,8 +49,8 @@ export async function findCharacter(services: CatalogServices, key: Key, publicI
 }
 
 /**
- * One page of the characters for a model; one row more than the limit says that there are further ones. A model without any published
- * character has no catalog (V 4.11 r3).
+ * One page of the characters for a model; one row more than the limit says that there are further ones.
+ * A model without any published character has no catalog (V 4.11 r3).
  */
 export async function findCharacters(
   { db, catalog }: CatalogServices,

@@ -1,6 +1,6 @@
 /**
- * Idempotency records (V 8): one per user, operation and Idempotency-Key. A record is claimed in the transaction that creates the
- * resource, so that there is never one without the other. All times are the database's.
+ * Idempotency records (V 8): one per user, operation and Idempotency-Key. A record is claimed in the transaction that
+ * creates the resource, so that there is never one without the other. All times are the database's.
  */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
@@ -92,7 +92,9 @@ export async function claimRecord(tx: Db, request: IdempotentRequest, claim: Cla
 
 type Resource = Readonly<Record<'user_id' | 'id', string>>;
 
-/** Records the response for the resource that the record was claimed for, whoever decides it. A record is finished once. */
+/**
+ * Records the response for the resource that the record was claimed for, whoever decides it. A record is finished once.
+ */
 export async function finishRecord(tx: Db, row: Resource, status: number, error?: StableError): Promise<void> {
   await sql`
     update idempotency_records set http_status = ${status}, finished_at = now(),
@@ -109,8 +111,8 @@ export async function removeRecord(tx: Db, { user_id, id }: Resource): Promise<v
 }
 
 /**
- * Removes expired records. Those of tasks that still exist get another period instead, so that the next run does not read them again.
- * Returns how many were due.
+ * Removes expired records. Those of tasks that still exist get another period instead,
+ * so that the next run does not read them again. Returns how many were due.
  */
 export async function expireRecords(db: Db, batch = 1_000): Promise<number> {
   const found = await firstRow(db)<{ due: bigint }>`

@@ -7,7 +7,10 @@ export interface AudioLength {
   readonly max: number;
 }
 
-/** Undefined when the bytes are not such a file. Stops at `enough` seconds, so that a long file costs no more than a short one. */
+/**
+ * Undefined when the bytes are not such a file. Stops at `enough` seconds,
+ * so that a long file costs no more than a short one.
+ */
 export function measureAudio(format: string, file: FileBytes, enough: number): AudioLength | undefined {
   if (format === 'wav') return wavLength(file);
   return format === 'mp3' ? mp3Length(file, enough) : undefined;
@@ -71,8 +74,8 @@ function formatAt(file: FileBytes, start: number): WavFormat | undefined {
 const PADDING_FRAMES = 3;
 
 /**
- * The sum of the frames; undefined without one. Counting frames is right for constant and variable bit rates, and does not depend on the
- * frame count that a Xing, Info or VBRI header states, which is wrong in cut files.
+ * The sum of the frames; undefined without one. Counting frames is right for constant and variable bit rates,
+ * and does not depend on the frame count that a Xing, Info or VBRI header states, which is wrong in cut files.
  */
 function mp3Length(file: FileBytes, enough: number): AudioLength | undefined {
   let at = afterId3(file);

@@ -1,4 +1,7 @@
-/** Combinations of content items (V 4.1): missing roles, numbers, roles that exclude or need each other, total audio length, characters. */
+/**
+ * Combinations of content items (V 4.1): missing roles, numbers,
+ * roles that exclude or need each other, total audio length, characters.
+ */
 import { failAt } from '../../core/index.ts';
 import { CHARACTER_ROLE, type MediaRole, type RoleCombinations } from '../../rules/index.ts';
 import type { CheckedItem, CheckedMedia } from './content.ts';

@@ -1,4 +1,6 @@
-/** Content items of a task request (V 4.1): shape, role and address of each one. Their combination is checked elsewhere. */
+/**
+ * Content items of a task request (V 4.1): shape, role and address of each one. Their combination is checked elsewhere.
+ */
 import { publicUrl } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { AudioLength } from './audio.ts';

@@ -1,4 +1,7 @@
-/** Inline media of a content item (V 4.1): `data:<kind>/<format>;base64,<data>` and nothing else. Decodes only the bytes that a check needs. */
+/**
+ * Inline media of a content item (V 4.1): `data:<kind>/<format>;base64,<data>` and nothing else.
+ * Decodes only the bytes that a check needs.
+ */
 import { Base64File, hasSignature, isSignedMime, SIGNATURE_BYTES } from '../../core/index.ts';
 import { type InlineMediaRules, knownFormats } from '../../rules/index.ts';
 import { type AudioLength, measureAudio } from './audio.ts';
@@ -80,8 +83,8 @@ const VALUES = new Uint8Array(256).fill(0xff);
 for (let n = 0; n < ALPHABET.length; n += 1) VALUES[ALPHABET.charCodeAt(n)] = n;
 
 /**
- * Length of the decoded data; undefined when the text is not strict Base64: white space, another alphabet, missing or surplus
- * padding, or bits set in the last character that no byte uses.
+ * Length of the decoded data; undefined when the text is not strict Base64:
+ * white space, another alphabet, missing or surplus padding, or bits set in the last character that no byte uses.
  */
 export function decodedLength(text: Uint8Array): number | undefined {
   const { length } = text;

@@ -1,6 +1,6 @@
 /**
- * Examination of a task body: strict validation, fingerprint and what is asked of a provider. Synchronous and pure, so that it runs in a worker
- * thread as well. Cost is linear in the size of the body.
+ * Examination of a task body: strict validation, fingerprint and what is asked of a provider.
+ * Synchronous and pure, so that it runs in a worker thread as well. Cost is linear in the size of the body.
  */
 import { ApiError, fail, JsonScanError } from '../../core/index.ts';
 import { TASK_FIELDS, VIDEOS_FIELDS } from '../../rules/index.ts';
@@ -121,7 +121,10 @@ function referenceOf({ index, param, rule, role, address }: PlacedMedia): readon
   return [{ index, param, kind: rule.kind, role, ...address.reference }];
 }
 
-/** The provider gets URLs as the parser normalised them, because another parser could read the client's text differently. */
+/**
+ * The provider gets URLs as the parser normalised them,
+ * because another parser could read the client's text differently.
+ */
 function neutralItems(content: readonly CheckedItem[], media: readonly PlacedMedia[]): readonly tasks.NeutralItem[] {
   const byIndex = new Map(media.map((item) => [item.index, item]));
   return content.map((item, index): tasks.NeutralItem => {

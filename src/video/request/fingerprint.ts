@@ -7,8 +7,8 @@ const VERSION = Uint8Array.of(1);
 const FLUSH_CHARS = 16_384;
 
 /**
- * SHA-256 of version, entry and canonical JSON: sorted keys, no white space, one spelling for each value. Nothing is filled in, so
- * absent and false differ.
+ * SHA-256 of version, entry and canonical JSON: sorted keys, no white space, one spelling for each value.
+ * Nothing is filled in, so absent and false differ.
  */
 export function fingerprintOf(entry: string, body: JsonMembers): string {
   const writer = new CanonicalWriter(createHash('sha256').update(VERSION).update(`${entry}\n`));

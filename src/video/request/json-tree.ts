@@ -1,7 +1,7 @@
 /**
- * JSON values of a task body. Long strings stay where they are in the bytes, because inline media makes a body up to 64 MB large.
- * Rejects what two parsers could read differently: members that occur twice, and `__proto__`. A member with null counts as
- * absent, because the SDKs of the provider send every unset option that way.
+ * JSON values of a task body. Long strings stay where they are in the bytes, because inline media makes a body up to
+ * 64 MB large. Rejects what two parsers could read differently: members that occur twice, and `__proto__`.
+ * A member with null counts as absent, because the SDKs of the provider send every unset option that way.
  */
 import { failAt, JsonScanError, scanMembers } from '../../core/index.ts';
 import { TASK_JSON_LIMITS } from '../../rules/index.ts';
@@ -10,7 +10,10 @@ export type JsonNode = null | boolean | number | JsonText | readonly JsonNode[] 
 export type JsonText = string | LongText;
 export type JsonMembers = ReadonlyMap<string, JsonNode>;
 
-/** Strings with at least this many bytes are not decoded. Shorter than the longest URL, so that all inline media is long. */
+/**
+ * Strings with at least this many bytes are not decoded.
+ * Shorter than the longest URL, so that all inline media is long.
+ */
 const LONG_BYTES = 1_024;
 
 export class LongText {
@@ -60,7 +63,10 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const BYTE_ORDER_MARK = 0xef;
 
-/** Reads bytes that have passed the scan, which has checked the grammar, the depth and UTF-8, but not the inside of strings. */
+/**
+ * Reads bytes that have passed the scan, which has checked the grammar,
+ * the depth and UTF-8, but not the inside of strings.
+ */
 class TreeReader {
   readonly #bytes: Buffer<ArrayBuffer>;
   readonly #path: (string | number)[] = [];

@@ -45,7 +45,10 @@ export function checkParameters(nodes: ParameterNodes, target: TaskTarget): Chec
 
 type ParamOf = (name: string) => string;
 
-/** Members and items that do not go together by the sheet. What the request leaves out is the provider's choice, which fits. */
+/**
+ * Members and items that do not go together by the sheet.
+ * What the request leaves out is the provider's choice, which fits.
+ */
 export function checkConditions(
   { sheet }: TaskTarget,
   given: GivenParameters,

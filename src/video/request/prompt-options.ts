@@ -1,4 +1,7 @@
-/** Options in the text of a prompt. What they ask for is held beside the parameters; see `src/rules/video/prompt-options.ts`. */
+/**
+ * Options in the text of a prompt. What they ask for is held beside the parameters;
+ * see `src/rules/video/prompt-options.ts`.
+ */
 import * as rules from '../../rules/index.ts';
 import type { PromptOptions } from './task-request.ts';
 
@@ -23,7 +26,9 @@ const possibleOf = ({ sizes, framesPerSecond, parameters }: rules.VideoSheet): P
   longest: Math.max(rules.LONGEST_PROMPTED_S, parameters.duration.max),
 });
 
-/** Undefined when no text has an option. Linear in the length of the texts, and the same size for any number of options. */
+/**
+ * Undefined when no text has an option. Linear in the length of the texts, and the same size for any number of options.
+ */
 export function promptOptionsIn(texts: Iterable<string>, sheet: rules.VideoSheet): PromptOptions | undefined {
   const reading = new Reading();
   const possible = possibleOf(sheet);

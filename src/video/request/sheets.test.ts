@@ -1,4 +1,7 @@
-/** A walk over every sheet: what it names is accepted, what lies just outside is rejected by name, and -1 holds the longest video. */
+/**
+ * A walk over every sheet: what it names is accepted,
+ * what lies just outside is rejected by name, and -1 holds the longest video.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { imageItem, mediaOfRole, TEXT, taskBody, verdictOf } from '../../../test/support/video-request.ts';

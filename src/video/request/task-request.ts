@@ -1,4 +1,6 @@
-/** A validated request for a video task, and the errors of one that is not valid. All types can cross to another thread. */
+/**
+ * A validated request for a video task, and the errors of one that is not valid. All types can cross to another thread.
+ */
 import { type ApiError, failAt } from '../../core/index.ts';
 import type { MediaItemType, MediaKind, MediaRole, Ratio, Resolution, VideoSheet } from '../../rules/index.ts';
 
@@ -69,7 +71,9 @@ export interface TaskRequest {
   readonly files: readonly FileReference[];
 }
 
-/** What the options in a prompt ask for. Sets of each value, because the provider does not say which of several counts. */
+/**
+ * What the options in a prompt ask for. Sets of each value, because the provider does not say which of several counts.
+ */
 export interface PromptOptions {
   readonly resolutions: ReadonlySet<Resolution>;
   readonly ratios: ReadonlySet<Ratio>;
@@ -97,7 +101,10 @@ export type FileReference = Pick<MediaReference, 'param' | 'kind' | 'id'>;
 /** A text with its quotes left out: as it is, or the bytes that the client wrote, with their escapes. */
 export type NeutralText = string | { readonly escaped: Uint8Array<ArrayBuffer> };
 
-/** A content item with its role. Without an address it is a reference, whose id depends on the account; the address of a file is its id. */
+/**
+ * A content item with its role. Without an address it is a reference,
+ * whose id depends on the account; the address of a file is its id.
+ */
 export type NeutralItem = { readonly type: 'text'; readonly text: NeutralText } | NeutralMedia;
 export interface NeutralMedia {
   readonly type: MediaItemType;

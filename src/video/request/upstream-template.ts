@@ -1,6 +1,7 @@
 /**
- * The body of a task in JSON of V 4.2, which two families speak, as pieces of bytes: model name, callback URL, safety identifier and the
- * provider's ids of assets are known only at submission. Inline media stays in the memory of the client's body and is never copied.
+ * The body of a task in JSON of V 4.2, which two families speak, as pieces of bytes:
+ * model name, callback URL, safety identifier and the provider's ids of assets are known only at submission.
+ * Inline media stays in the memory of the client's body and is never copied.
  */
 import { DEFAULT_SERVICE_TIER } from '../../rules/index.ts';
 import type { NeutralItem, NeutralRequest, NeutralText } from './task-request.ts';
@@ -60,7 +61,9 @@ function assetUrl({ assets }: TemplateValues, index: number): string {
 /** `tools: []` is the same as no tools. */
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** The memory that a request keeps of the client's body, each buffer once; a message that transfers it copies nothing. */
+/**
+ * The memory that a request keeps of the client's body, each buffer once; a message that transfers it copies nothing.
+ */
 export const buffersOf = ({ items }: NeutralRequest): ArrayBuffer[] => [
   ...new Set(
     items.flatMap((item) => {

@@ -1,6 +1,7 @@
 /**
- * Signed links to results: for browsers and download hooks that cannot send a bearer token. A link names one file of one task and ends
- * soon. It is sealed with the master key, so that it can neither be forged nor read, and it ends early with its key or its epoch.
+ * Signed links to results: for browsers and download hooks that cannot send a bearer token.
+ * A link names one file of one task and ends soon. It is sealed with the master key,
+ * so that it can neither be forged nor read, and it ends early with its key or its epoch.
  */
 import { sql } from 'kysely';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';

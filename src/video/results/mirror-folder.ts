@@ -1,7 +1,7 @@
 /**
- * Files of the mirror in a folder that replicas may share. A finished file is a head of fixed size and the bytes of the result. A file
- * in progress has another name, created exclusively: the replica that creates it downloads, the others wait. A crash leaves only such files.
- * Never creates the folder: without its mount it would fill another disk.
+ * Files of the mirror in a folder that replicas may share. A finished file is a head of fixed size and the bytes of the
+ * result. A file in progress has another name, created exclusively: the replica that creates it downloads, the others
+ * wait. A crash leaves only such files. Never creates the folder: without its mount it would fill another disk.
  */
 import { type FileHandle, open, opendir, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -53,8 +53,9 @@ export class MirrorFolder {
   }
 
   /**
-   * Claims the download of a result. Each abandoned claim is passed over by the next number, so that of several replicas that find it
-   * abandoned exactly one gets the new claim. Returns the path of the claim of another replica if that one is at work.
+   * Claims the download of a result. Each abandoned claim is passed over by the next number,
+   * so that of several replicas that find it abandoned exactly one gets the new claim.
+   * Returns the path of the claim of another replica if that one is at work.
    */
   async claim(name: string): Promise<FileClaim | { readonly busy: string }> {
     for (let n = 0; n < MAX_ABANDONED; n += 1) {

@@ -1,4 +1,7 @@
-/** Mirroring by a job: results of tasks that succeeded lately, before their addresses expire. The jobs of all replicas share it. */
+/**
+ * Mirroring by a job: results of tasks that succeeded lately, before their addresses expire.
+ * The jobs of all replicas share it.
+ */
 import { sql } from 'kysely';
 import { errorFields } from '../../core/index.ts';
 import { allRows } from '../../platform/db/index.ts';

@@ -12,7 +12,10 @@ export class MirrorFailure extends Error {
 }
 
 export interface Progress {
-  /** Waits until more than `position` bytes of the result are written, and returns how many are. Rejects when no more will come. */
+  /**
+   * Waits until more than `position` bytes of the result are written, and returns how many are.
+   * Rejects when no more will come.
+   */
   beyond(position: number): Promise<number>;
 }
 
@@ -102,7 +105,10 @@ export const POLL_MS = 100;
 /** Longer than an upstream may be silent; a file that does not grow for this long has lost its writer. */
 const SILENT_MS = 45_000;
 
-/** The progress of a download in another process, by the size of its file. The handle stays valid when the file gets its final name. */
+/**
+ * The progress of a download in another process, by the size of its file.
+ * The handle stays valid when the file gets its final name.
+ */
 export class PolledProgress implements Progress {
   readonly #handle: FileHandle;
 

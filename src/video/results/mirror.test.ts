@@ -74,7 +74,9 @@ async function read(result: MirroredResult | undefined, start = 0, end?: number)
   return Buffer.concat(chunks);
 }
 
-/** Waits until the folder has `count` files, all finished: a reader may have all bytes before the file gets its name. */
+/**
+ * Waits until the folder has `count` files, all finished: a reader may have all bytes before the file gets its name.
+ */
 const settled = (count: number): Promise<unknown> =>
   until('finished files', () => partsIn().length === 0 && readdirSync(folder).length === count);
 

@@ -1,6 +1,6 @@
 /**
- * The mirror: results that are downloaded once and then read from a folder, which replicas may share. It is bounded in size and age.
- * When the folder fails, readers go on without it.
+ * The mirror: results that are downloaded once and then read from a folder, which replicas may share.
+ * It is bounded in size and age. When the folder fails, readers go on without it.
  */
 import { type Clock, DAY_MS, errorFields, type Log, overloaded } from '../../core/index.ts';
 import { RESULT_MIRROR, RESULT_READS } from '../../rules/index.ts';
@@ -46,8 +46,8 @@ export class Mirror {
   }
 
   /**
-   * Opens a result, and begins its download if no replica has it or downloads it. Undefined when it cannot be mirrored. Throws the error
-   * of `fetch`, or 503 when another replica takes too long.
+   * Opens a result, and begins its download if no replica has it or downloads it. Undefined when it cannot be mirrored.
+   * Throws the error of `fetch`, or 503 when another replica takes too long.
    */
   async open(result: Result, fetch: Fetch): Promise<MirroredResult | undefined> {
     if (this.#options.clock.elapsed() < this.#pausedUntil) return undefined;
@@ -68,7 +68,9 @@ export class Mirror {
     await this.#folder.remove(name).catch(() => {});
   }
 
-  /** Removes old and abandoned files, and the oldest ones while there are too many bytes. Returns how many it removed. */
+  /**
+   * Removes old and abandoned files, and the oldest ones while there are too many bytes. Returns how many it removed.
+   */
   async cleanUp(): Promise<number> {
     const files = await this.#folder.list();
     const now = this.#options.clock.now();

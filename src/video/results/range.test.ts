@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { allowsPart, contentRange, rangeHeader, readContentRange, readRange, selectRange } from './range.ts';
 
-/** The grammar of RFC 9110 14.1.1 and 14.1.2, written with big integers and without the cases of the parser. Status and bytes. */
+/**
+ * The grammar of RFC 9110 14.1.1 and 14.1.2, written with big integers and
+ * without the cases of the parser. Status and bytes.
+ */
 function reference(header: string, size: number): 'whole' | 'none' | readonly [number, number] {
   const spec = /^bytes=(?<first>\d+)?-(?<last>\d+)?$/i.exec(header)?.groups;
   if (!spec || (spec.first === undefined && spec.last === undefined)) return 'whole';

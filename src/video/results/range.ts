@@ -13,8 +13,8 @@ export interface ByteRange {
 const MAX_POSITION = 999_999_999_999_999;
 
 /**
- * Undefined for a missing header, another unit, several ranges and everything malformed: a server then sends the whole file.
- * Several ranges would need a multipart response, which players do not ask for.
+ * Undefined for a missing header, another unit, several ranges and everything malformed:
+ * a server then sends the whole file. Several ranges would need a multipart response, which players do not ask for.
  */
 export function readRange(header: string | undefined): RangeRequest | undefined {
   const [, firstDigits = '', lastDigits = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header ?? '') ?? [];
@@ -40,7 +40,10 @@ export const rangeHeader = (request: RangeRequest): string =>
 
 export const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end}/${size}`;
 
-/** Reads `bytes 0-9/100`. Either half may be a star: the range with status 416, the size when it is unknown. Undefined when malformed. */
+/**
+ * Reads `bytes 0-9/100`. Either half may be a star: the range with status 416,
+ * the size when it is unknown. Undefined when malformed.
+ */
 export function readContentRange(
   header: string | undefined,
 ): { readonly range: ByteRange | undefined; readonly size: number | undefined } | undefined {
@@ -54,8 +57,8 @@ export function readContentRange(
 }
 
 /**
- * Whether `If-Range` still allows a part (RFC 9110, 13.1.5): absent, the exact entity tag, or the exact date. A weak tag never matches,
- * because two files with it may differ in their bytes.
+ * Whether `If-Range` still allows a part (RFC 9110, 13.1.5): absent, the exact entity tag, or the exact date.
+ * A weak tag never matches, because two files with it may differ in their bytes.
  */
 export const allowsPart = (ifRange: string | undefined, etag: string, lastModified: string): boolean =>
   ifRange === undefined || ifRange === etag || ifRange === lastModified;

@@ -1,6 +1,7 @@
 /**
- * Renewal of result addresses: the task is asked for again at the provider, and its new addresses are stored. One request per task at a
- * time, and none for a few seconds after the last: many readers of a dead address must not use up the request rate of the account.
+ * Renewal of result addresses: the task is asked for again at the provider, and its new addresses are stored.
+ * One request per task at a time, and none for a few seconds after the last:
+ * many readers of a dead address must not use up the request rate of the account.
  */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';

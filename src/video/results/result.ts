@@ -53,7 +53,9 @@ export function claimedType(header: string | undefined): string | undefined {
 
 const isMedia = (mime: string): boolean => Object.hasOwn(RESULT_TYPES, mime);
 
-/** Headers that name the type. A file of any other type, also one that an earlier version mirrored, is only ever saved. */
+/**
+ * Headers that name the type. A file of any other type, also one that an earlier version mirrored, is only ever saved.
+ */
 export const typeHeaders = (type: string, name: string) =>
   isMedia(type)
     ? { 'content-type': type, 'content-disposition': `inline; filename="${name}.${RESULT_TYPES[type]}"` }

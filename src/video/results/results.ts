@@ -1,6 +1,6 @@
 /**
- * Delivery of results (V 4.6): from the mirror where there is one, otherwise from the provider with few connections at a time. Callers
- * never see an address, host or header of the provider.
+ * Delivery of results (V 4.6): from the mirror where there is one, otherwise from the provider with few connections at
+ * a time. Callers never see an address, host or header of the provider.
  */
 import { type ApiError, fail } from '../../core/index.ts';
 import { PublicGuard, type PublicGuardOptions } from '../../platform/outbound/index.ts';
@@ -79,7 +79,10 @@ export class Results {
     await sendResult({ streams: this.#streams, log: this.#options.log }, call, result, delivery);
   }
 
-  /** Downloads the results of a task into the mirror. False when it does not take them; throws when one cannot be fetched now. */
+  /**
+   * Downloads the results of a task into the mirror. False when it does not take them;
+   * throws when one cannot be fetched now.
+   */
   async mirrorAll(task: TaskRow): Promise<boolean> {
     for (const result of resultsOf(task)) {
       const mirrored = await this.mirror?.open(result, () => this.#source.open(result));

@@ -1,6 +1,6 @@
 /**
- * Upstream connections of this process per result: few at a time, because a link allows a limited number of downloads and each range
- * request counts. Further readers wait in order, and get 503 when their turn does not come in time.
+ * Upstream connections of this process per result: few at a time, because a link allows a limited number of downloads
+ * and each range request counts. Further readers wait in order, and get 503 when their turn does not come in time.
  */
 import { type Clock, entryOf, overloaded } from '../../core/index.ts';
 import { RESULT_READS } from '../../rules/index.ts';

@@ -1,7 +1,8 @@
 /**
- * Results at the provider's object store. Fetched only from the account's own origin, its `result_hosts` and EGRESS_ALLOW, without
- * credentials and without following redirects. An address that is rejected is renewed once. Some families have the results behind the
- * account's credential: it is sent to addresses that the family owns only. Such an address may redirect once, without the credential.
+ * Results at the provider's object store. Fetched only from the account's own origin,
+ * its `result_hosts` and EGRESS_ALLOW, without credentials and without following redirects.
+ * An address that is rejected is renewed once. Some families have the results behind the account's credential:
+ * it is sent to addresses that the family owns only. Such an address may redirect once, without the credential.
  */
 import { type ApiError, fail, matchesGlob, overloaded } from '../../core/index.ts';
 import type { PublicGuard } from '../../platform/outbound/index.ts';
@@ -39,7 +40,9 @@ export interface SourceServices extends Pick<VideoServices, 'catalog' | 'log' | 
   readonly renewals: Renewals;
 }
 
-/** Statuses of an address that has expired or was used too often. Object stores differ: 403 in most, 400 or 410 in some. */
+/**
+ * Statuses of an address that has expired or was used too often. Object stores differ: 403 in most, 400 or 410 in some.
+ */
 const DEAD: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
 
 export interface OpenOptions {
@@ -56,7 +59,10 @@ export class UpstreamSource {
     this.#services = services;
   }
 
-  /** Throws `video_result_expired` when the file is gone, 416 for an unsatisfiable range, and 502, 503 or 504 when it cannot be read now. */
+  /**
+   * Throws `video_result_expired` when the file is gone,
+   * 416 for an unsatisfiable range, and 502, 503 or 504 when it cannot be read now.
+   */
   async open(result: Result, options: OpenOptions = {}): Promise<UpstreamFile> {
     const { renewals, log } = this.#services;
     const known = urlsOf(result.task)[result.kind];
@@ -179,7 +185,10 @@ async function readFile(head: UpstreamHead, body: UpstreamBody, request: RangeRe
   return { ...file, size, range, body: sliceOf(file.body, range.start, range.end - range.start + 1) };
 }
 
-/** Undefined for a chunked body. A body that only the end of the connection ends is rejected: a cut would look like its end. */
+/**
+ * Undefined for a chunked body. A body that only the end of the connection ends is rejected:
+ * a cut would look like its end.
+ */
 function lengthIn({ headers }: UpstreamHead): number | undefined {
   const length = headers['content-length'];
   if (length === undefined && headers['transfer-encoding'] === undefined) throw new BrokenTransfer('NO_LENGTH');

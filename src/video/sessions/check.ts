@@ -1,6 +1,6 @@
 /**
- * The outcome of a real-person authorization (V 3, V 4.10 r2). Only the provider's own result decides: the browser's return is a hint to
- * ask for it. A session with a result gets the group of the person in the same transaction.
+ * The outcome of a real-person authorization (V 3, V 4.10 r2). Only the provider's own result decides: the browser's
+ * return is a hint to ask for it. A session with a result gets the group of the person in the same transaction.
  */
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
@@ -80,7 +80,10 @@ export class SessionChecker {
   }
 }
 
-/** Takes sessions by moving their next check, so that no other worker asks at the same time. The last check is before they expire. */
+/**
+ * Takes sessions by moving their next check, so that no other worker asks at the same time.
+ * The last check is before they expire.
+ */
 async function takeDue(db: Db): Promise<readonly SessionRow[]> {
   const { pendingSeconds, verifyingSeconds, lastSeconds } = SESSION_CHECKS;
   const delays = sql.raw(`(array[${verifyingSeconds.join(',')}])`);
@@ -98,7 +101,9 @@ async function takeDue(db: Db): Promise<readonly SessionRow[]> {
     returning s.*, false as is_overdue`;
 }
 
-/** Marks the return. Undefined when the provider need not be asked: the session has ended, or was checked a moment ago. */
+/**
+ * Marks the return. Undefined when the provider need not be asked: the session has ended, or was checked a moment ago.
+ */
 async function noteReturn(db: Db, hash: Buffer): Promise<SessionRow | undefined> {
   const { returnSeconds, verifyingSeconds } = SESSION_CHECKS;
   return firstRow(db)<SessionRow>`

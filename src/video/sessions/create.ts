@@ -1,6 +1,7 @@
 /**
- * Creation of a real-person authorization session (V 4.10 r1): the session and the claim of the Idempotency-Key in one transaction, then
- * one request to the provider. Without a clear response nothing is left: a session that the provider may have is of no use without its link.
+ * Creation of a real-person authorization session (V 4.10 r1):
+ * the session and the claim of the Idempotency-Key in one transaction, then one request to the provider.
+ * Without a clear response nothing is left: a session that the provider may have is of no use without its link.
  */
 import { randomBytes } from 'node:crypto';
 import { type Insertable, sql } from 'kysely';

@@ -14,7 +14,10 @@ export function createSessions(services: VideoServices) {
   const checker = new SessionChecker(services);
   const sessions = {
     create: (key: Key, input: SessionInput) => createSession(services, key, input),
-    /** Throws `authorization_session_not_found`, alike for missing and foreign sessions, or `authorization_session_expired`. */
+    /**
+     * Throws `authorization_session_not_found`, alike for missing and foreign sessions,
+     * or `authorization_session_expired`.
+     */
     async get(key: Key, id: string) {
       const session = isSessionId(id) ? await findSession(db, { user_id: key.userId, id }) : undefined;
       if (!session) throw fail('authorization_session_not_found');
@@ -37,7 +40,9 @@ export function createSessions(services: VideoServices) {
   return { sessions, jobs };
 }
 
-/** Writes down that sessions have expired, and drops their secrets. A session that is due in the future has not expired. */
+/**
+ * Writes down that sessions have expired, and drops their secrets. A session that is due in the future has not expired.
+ */
 async function expireSessions(db: Db, batch = 1_000): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     update authorization_sessions set status = 'expired', upstream_token_sealed = null, link_sealed = null,

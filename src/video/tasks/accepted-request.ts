@@ -1,4 +1,6 @@
-/** A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one. */
+/**
+ * A create request from its bytes to a checked request for a model: the same for a task and for the estimate of one.
+ */
 import type { Key } from '../../access/keys/index.ts';
 import { type ApiError, fail, failAt, formatNanos } from '../../core/index.ts';
 import type { TaskEstimate } from '../../schemas/index.ts';
@@ -67,7 +69,10 @@ export function maxCostOfRequest({ clock }: VideoServices, key: Key, { target, r
   return maxCostOfTask(facts, target.sheet, rates, [target.group.multiplierPpm, key.userMultiplierPpm]);
 }
 
-/** The most that the task of a request can cost, with its arithmetic. Rejects what the creation would reject, and creates nothing. */
+/**
+ * The most that the task of a request can cost, with its arithmetic.
+ * Rejects what the creation would reject, and creates nothing.
+ */
 export async function estimateTask(services: VideoServices, key: Key, input: TaskInput): Promise<TaskEstimate> {
   const accepted = acceptRequest(await examineRequest(services, key, input));
   const { target } = accepted;

@@ -1,6 +1,7 @@
 /**
- * Application of what a provider reported to a task, in one transaction on the locked row: status, hold, usage, announcement. A report
- * may be late or doubled: it is compared with the task as it is now, so applying it again changes nothing.
+ * Application of what a provider reported to a task, in one transaction on the locked row:
+ * status, hold, usage, announcement. A report may be late or doubled:
+ * it is compared with the task as it is now, so applying it again changes nothing.
  */
 import { sql } from 'kysely';
 import { crashPoint, review } from '../../ledger/index.ts';
@@ -166,15 +167,18 @@ export async function expireTasks(services: ApplyServices): Promise<number> {
   return expired;
 }
 
-/** The sheet of the task may have changed since; providers count frames and tokens alike, and inputs differ by less than the doubt. */
+/**
+ * The sheet of the task may have changed since; providers count frames and tokens alike,
+ * and inputs differ by less than the doubt.
+ */
 const SHEET = VIDEO_SHEETS.A;
 const INPUT_VIDEO_S = Math.max(...Object.values(VIDEO_SHEETS).map(({ inputVideoSeconds }) => inputVideoSeconds));
 
 type Bounds = Pick<TaskRow, 'max_tokens' | 'has_video_input' | 'unit'>;
 
 /**
- * The outcome with the usage in the unit of the task, if size and length of the video can have it. Other usage is never charged silently:
- * the task goes to review as if there were none, and the operator decides with the provider's bill.
+ * The outcome with the usage in the unit of the task, if size and length of the video can have it. Other usage is never
+ * charged silently: the task goes to review as if there were none, and the operator decides with the provider's bill.
  */
 function withUsage(task: Bounds, outcome: TaskEvent): TaskEvent {
   if (outcome.kind !== 'found') return outcome;
@@ -188,7 +192,10 @@ function withUsage(task: Bounds, outcome: TaskEvent): TaskEvent {
   return { kind: 'found', value: { ...report, usageTokens: undefined, doubtedUsage } };
 }
 
-/** A task makes one video. Its length is that of the report, or the one that was asked for: a provider that reports none makes exactly that. */
+/**
+ * A task makes one video. Its length is that of the report,
+ * or the one that was asked for: a provider that reports none makes exactly that.
+ */
 function madeUnits({ unit, max_tokens }: Bounds, { status, duration }: ReportedTask): number | undefined {
   if (status !== 'succeeded') return undefined;
   return unit === 'videos' ? 1 : (duration ?? Number(max_tokens));

@@ -1,6 +1,6 @@
 /**
- * Binding of tasks to the provider's tasks that they created. Of all tasks at one address and credential, one at most has a task of the
- * provider, whatever its account, group and replica: `provider_tasks` is unique by both.
+ * Binding of tasks to the provider's tasks that they created. Of all tasks at one address and credential,
+ * one at most has a task of the provider, whatever its account, group and replica: `provider_tasks` is unique by both.
  */
 import { sql } from 'kysely';
 import { type Account, providerIdentity } from '../../catalog/index.ts';
@@ -16,7 +16,10 @@ import type { TaskRow } from './task.ts';
 export interface ProviderScope {
   /** A fingerprint of address and credential that tells nothing without the secret of the installation. */
   readonly key: Buffer;
-  /** Accounts that may see the same tasks. They find tasks of earlier versions, and those of an account whose credential has changed. */
+  /**
+   * Accounts that may see the same tasks. They find tasks of earlier versions,
+   * and those of an account whose credential has changed.
+   */
   readonly accountIds: readonly string[];
 }
 

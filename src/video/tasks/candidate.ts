@@ -1,6 +1,7 @@
 /**
- * Comparison of a task of the provider with a submission whose outcome is unknown. User, account and time decide whether it is possible
- * at all; every other value that the provider reports tells submissions of one user apart. A value that was not reported excludes nothing.
+ * Comparison of a task of the provider with a submission whose outcome is unknown.
+ * User, account and time decide whether it is possible at all; every other value that the provider reports tells
+ * submissions of one user apart. A value that was not reported excludes nothing.
  */
 import { TASK_EXPIRY_SECONDS } from '../../rules/index.ts';
 import type { SubmissionCandidate } from '../../schemas/index.ts';
@@ -24,7 +25,9 @@ export function creationWindow({ created_at }: Pick<TaskRow, 'created_at'>): { f
   return { from: sent - CLOCK_SKEW_S, to: sent + SUBMISSION_WINDOW_S + CLOCK_SKEW_S };
 }
 
-/** Whether the provider reported enough to tell whose task it is: one without the identifier could be another user's. */
+/**
+ * Whether the provider reported enough to tell whose task it is: one without the identifier could be another user's.
+ */
 export const isComplete = ({ createdAt, safetyIdentifier }: ReportedTask, traits: AdapterTraits): boolean =>
   createdAt !== undefined && (safetyIdentifier !== undefined || !traits.takesSafetyIdentifier);
 
@@ -65,7 +68,10 @@ const expectedDuration = ({ duration, frames }: TaskParameters): number | undefi
   return duration === -1 ? undefined : duration;
 };
 
-/** Values that a request without them has as well; we never ask for another tier, and for a last frame or a search only if asked. */
+/**
+ * Values that a request without them has as well; we never ask for another tier,
+ * and for a last frame or a search only if asked.
+ */
 function otherDifferences(claimant: Claimant, reported: ReportedTask): string[] {
   const given = parametersOf(claimant);
   const expected = {

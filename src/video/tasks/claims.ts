@@ -1,6 +1,7 @@
 /**
- * Which of our submissions the provider's tasks belong to. Each unbound task of the provider belongs to one submission that was sent and
- * not confirmed; a submission may have none, because it never arrived. Whatever follows from that for certain is a pair.
+ * Which of our submissions the provider's tasks belong to.
+ * Each unbound task of the provider belongs to one submission that was sent and not confirmed;
+ * a submission may have none, because it never arrived. Whatever follows from that for certain is a pair.
  */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/db/index.ts';
@@ -32,9 +33,9 @@ export interface ClaimScope {
 }
 
 /**
- * The submissions that can own one of the candidates. Tasks that were given up count, unless an operator has decided about them. A task
- * that was certainly not sent is `pending` or was removed. Must be read after the candidates: one that is sent later owns none of them.
- * Undefined when there are too many.
+ * The submissions that can own one of the candidates. Tasks that were given up count,
+ * unless an operator has decided about them. A task that was certainly not sent is `pending` or was removed.
+ * Must be read after the candidates: one that is sent later owns none of them. Undefined when there are too many.
  */
 export async function readClaims(
   db: Db,
@@ -56,7 +57,10 @@ export async function readClaims(
   return rows.length > MAX_CLAIMS ? undefined : rows.filter(hasModel);
 }
 
-/** The candidates that belong to no task of ours yet. Must be read after the claims: one that is confirmed meanwhile is seen here. */
+/**
+ * The candidates that belong to no task of ours yet.
+ * Must be read after the claims: one that is confirmed meanwhile is seen here.
+ */
 export async function unboundOf(db: Db, { key, accountIds }: ProviderScope, candidates: readonly ReportedTask[]) {
   const ids = candidates.map(({ id }) => id);
   const { rows } = await sql<{ upstream_id: string }>`

@@ -1,6 +1,6 @@
 /**
- * Creation of a video task (V 4.2): checks in a fixed order, then the claim of the Idempotency-Key, the hold and the task in one
- * transaction, then one submission. The task exists before the first byte is sent to a provider.
+ * Creation of a video task (V 4.2): checks in a fixed order, then the claim of the Idempotency-Key, the hold and the
+ * task in one transaction, then one submission. The task exists before the first byte is sent to a provider.
  */
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
@@ -129,7 +129,10 @@ async function insertTask(services: VideoServices, order: submission.Order, id: 
   });
 }
 
-/** The expiry of no other open submission of the user. The hold has locked the wallet, so the user's creations come one after the other. */
+/**
+ * The expiry of no other open submission of the user.
+ * The hold has locked the wallet, so the user's creations come one after the other.
+ */
 const freeExpiry = (userId: string) => sql<number>`(
   select ${TASK_EXPIRY_SECONDS.default}::int - coalesce((
     select n from generate_series(1, ${MAX_EXPIRY_OFFSET_SECONDS}) n where n not in (
@@ -147,8 +150,9 @@ const walletBusy = (): ApiError =>
   overloaded('The balance is in use by other requests. Nothing was created; try again shortly.', 2);
 
 /**
- * A stable, anonymous name of the end user for the provider's abuse checks. Another installation with the same credential and user has
- * another one, so that none takes tasks of the other. A user may name users of its own; those of different users never meet.
+ * A stable, anonymous name of the end user for the provider's abuse checks.
+ * Another installation with the same credential and user has another one, so that none takes tasks of the other.
+ * A user may name users of its own; those of different users never meet.
  */
 const safetyIdentifierOf = ({ secret }: Pick<VideoServices, 'secret'>, userId: string, endUser?: string): string =>
   hmac(secret, `end-user:${userId}${endUser === undefined ? '' : `:${endUser}`}`)

@@ -1,6 +1,6 @@
 /**
- * Decisions of operators: which task of the provider belongs to a submission whose outcome stayed unknown, or that none does; and what a
- * task in review is charged for.
+ * Decisions of operators: which task of the provider belongs to a submission whose outcome stayed unknown,
+ * or that none does; and what a task in review is charged for.
  */
 import { sql } from 'kysely';
 import type { Nanos } from '../../core/index.ts';

@@ -1,6 +1,7 @@
 /**
- * DELETE of a task (V 3, V 4.5): cancels a queued task or removes the record of a finished one, as the variant allows. A cancellation is
- * recorded before the provider is asked, so that it is not forgotten when the provider cannot be reached.
+ * DELETE of a task (V 3, V 4.5): cancels a queued task or removes the record of a finished one, as the variant allows.
+ * A cancellation is recorded before the provider is asked,
+ * so that it is not forgotten when the provider cannot be reached.
  */
 import { sql } from 'kysely';
 import { fail } from '../../core/index.ts';
@@ -47,8 +48,8 @@ async function requestCancellation({ db }: VideoServices, task: TaskRow): Promis
 }
 
 /**
- * Asks the provider now if the task is known there. Without a clear response the request stays recorded: a job sends it again
- * once the provider can be reached or the task is known.
+ * Asks the provider now if the task is known there. Without a clear response the request stays recorded:
+ * a job sends it again once the provider can be reached or the task is known.
  */
 export async function cancelUpstream(
   services: Pick<VideoServices, 'db' | 'catalog' | 'provider' | 'publicUrl'>,

@@ -1,4 +1,7 @@
-/** Tasks whose check is due. Taking one schedules its next check by the usual interval, so a check without news writes nothing else. */
+/**
+ * Tasks whose check is due. Taking one schedules its next check by the usual interval,
+ * so a check without news writes nothing else.
+ */
 import { sql } from 'kysely';
 import { allRows, type Db, firstRow } from '../../platform/db/index.ts';
 import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
@@ -29,8 +32,9 @@ const INTERVAL_MS = sql`(case when t.review_until is not null then ${sql.lit(REV
 )} end * (1 + ${sql.lit(CHECK_JITTER)} * (2 * random() - 1)))`;
 
 /**
- * Takes the tasks that are due longest, or will be in `aheadMs`, for each account up to its slots. Workers of all replicas share them. Rows are found by their
- * place in the table (`ctid`), which cannot change while they are locked: a join by id may read the whole table.
+ * Takes the tasks that are due longest, or will be in `aheadMs`, for each account up to its slots.
+ * Workers of all replicas share them. Rows are found by their place in the table (`ctid`),
+ * which cannot change while they are locked: a join by id may read the whole table.
  */
 export const takeDue = (db: Db, accounts: readonly AccountSlots[], aheadMs = 0): Promise<DueTask[]> =>
   allRows(db)<DueTask>`

@@ -1,6 +1,6 @@
 /**
- * Following of confirmed tasks at their provider. A check takes a task by scheduling its next one, and asks the provider. Only news is
- * written. Each account has its own rate and its own slots, so a slow account delays no other.
+ * Following of confirmed tasks at their provider. A check takes a task by scheduling its next one, and asks the
+ * provider. Only news is written. Each account has its own rate and its own slots, so a slow account delays no other.
  */
 import type { Account } from '../../catalog/index.ts';
 import { entryOf, errorFields } from '../../core/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The part of an assignment that is the same in every possible one: a bipartite matching that gives each candidate a claimant of its own,
- * and the pairs that no other such matching changes. Pure, and bounded in time.
+ * The part of an assignment that is the same in every possible one: a bipartite matching that gives each candidate a
+ * claimant of its own, and the pairs that no other such matching changes. Pure, and bounded in time.
  */
 
 /** The claimants that each candidate can belong to, by the number of the candidate. */
@@ -10,8 +10,8 @@ export type Options = readonly (readonly number[])[];
 const MAX_CANDIDATES = 300;
 
 /**
- * The claimant of each candidate; undefined where it differs between assignments, or where candidates that share claimants cannot all
- * have one. A claimant may have no candidate.
+ * The claimant of each candidate; undefined where it differs between assignments,
+ * or where candidates that share claimants cannot all have one. A claimant may have no candidate.
  */
 export function forcedPairs(options: Options): readonly (number | undefined)[] {
   const forced: (number | undefined)[] = options.map(() => undefined);

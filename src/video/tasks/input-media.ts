@@ -1,6 +1,7 @@
 /**
- * Media of a request as its provider takes it. Uploaded files become signed links, or their bytes where the provider takes no addresses or
- * cannot reach this installation. Addresses of callers are fetched, by the rules for such addresses, for providers that take only bytes.
+ * Media of a request as its provider takes it. Uploaded files become signed links,
+ * or their bytes where the provider takes no addresses or cannot reach this installation.
+ * Addresses of callers are fetched, by the rules for such addresses, for providers that take only bytes.
  */
 import type { Account } from '../../catalog/index.ts';
 import { ApiError, fail, failAt } from '../../core/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The maximum cost of a task, held at creation (V 8): the largest picture, the longest video, at the price in force. Options in the
- * prompt count beside the parameters, whichever is larger.
+ * The maximum cost of a task, held at creation (V 8): the largest picture, the longest video, at the price in force.
+ * Options in the prompt count beside the parameters, whichever is larger.
  */
 import type { Nanos } from '../../core/index.ts';
 import { type Multipliers, type Rates, videoCost, videoRateOf } from '../../ledger/index.ts';

@@ -1,6 +1,7 @@
 /**
- * Recording of a submission's outcome: task, hold and idempotency record in one transaction. Meanwhile the provider's report may have
- * confirmed the task, and another replica may have taken the submission for abandoned; each submission has one outcome nevertheless.
+ * Recording of a submission's outcome: task, hold and idempotency record in one transaction.
+ * Meanwhile the provider's report may have confirmed the task,
+ * and another replica may have taken the submission for abandoned; each submission has one outcome nevertheless.
  */
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
@@ -73,8 +74,8 @@ function apply(services: VideoServices, submission: Sent, outcome: SentOutcome):
 }
 
 /**
- * The response to the request itself is the best evidence of the provider's id: it replaces one that was found otherwise. An id that
- * another task has says nothing: one video must not be charged twice.
+ * The response to the request itself is the best evidence of the provider's id: it replaces one that was found
+ * otherwise. An id that another task has says nothing: one video must not be charged twice.
  */
 async function confirm(services: VideoServices, submission: Sent, upstreamId: string): Promise<CreatedTask> {
   const { task, idempotent, account } = submission;
@@ -110,7 +111,10 @@ const setConfirmed = (tx: Db, { user_id, id, cancel_requested_at }: TaskRow, ups
     .returningAll()
     .executeTakeFirstOrThrow();
 
-/** The response is 202 even if the provider's report has confirmed the task meanwhile: it must not depend on which came first. */
+/**
+ * The response is 202 even if the provider's report has confirmed the task meanwhile:
+ * it must not depend on which came first.
+ */
 async function markUnknown({ db }: VideoServices, { task, idempotent }: Submission): Promise<CreatedTask> {
   const unknown = await db.transaction().execute(async (tx) => {
     const row = await updateTask(tx, task)
@@ -172,8 +176,8 @@ interface Abandonment {
 }
 
 /**
- * Removes the task, releases its hold, and frees the key or records the error as stable. A task that another replica took for abandoned
- * may be known to the caller by now: it stays and has failed.
+ * Removes the task, releases its hold, and frees the key or records the error as stable.
+ * A task that another replica took for abandoned may be known to the caller by now: it stays and has failed.
  */
 async function abandon(
   services: VideoServices,

@@ -3,7 +3,10 @@ import type { Account } from '../../catalog/index.ts';
 import type { VideoServices } from '../services.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 
-/** Pages read at most: the newest 4,000 tasks. A submission is first looked for after seconds, when its task is among the newest. */
+/**
+ * Pages read at most: the newest 4,000 tasks.
+ * A submission is first looked for after seconds, when its task is among the newest.
+ */
 const MAX_PAGES = 8;
 /** The provider allows one list request per second and account. */
 const PAUSE_MS = 1_100;

@@ -1,7 +1,7 @@
 /**
- * Reconciliation of tasks whose submission is unknown (V 4.2 r3): the provider's report on our secret path, or its task list, shows
- * whether it has the task. What the list leaves open goes to review with its candidates. A task that has none within a day failed; its
- * hold is released. Nothing is ever sent again.
+ * Reconciliation of tasks whose submission is unknown (V 4.2 r3): the provider's report on our secret path,
+ * or its task list, shows whether it has the task. What the list leaves open goes to review with its candidates.
+ * A task that has none within a day failed; its hold is released. Nothing is ever sent again.
  */
 import { sql } from 'kysely';
 import type { Account } from '../../catalog/index.ts';
@@ -34,7 +34,10 @@ export async function reconcileSubmissions(services: ReconcileServices): Promise
   return due.length;
 }
 
-/** Takes tasks by moving their next check, so that no other worker checks at the same time. One check is when the time is over. */
+/**
+ * Takes tasks by moving their next check, so that no other worker checks at the same time.
+ * One check is when the time is over.
+ */
 async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   const delays = sql.raw(`(array[${SCHEDULE_S.join(',')}])`);
   const next = sql`now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second'`;
@@ -121,8 +124,8 @@ async function failIfOverdue(services: ReconcileServices, task: TaskRow): Promis
 }
 
 /**
- * The provider reported a task on its secret path. The report itself is only a hint: the id in it is checked with the provider before
- * it is trusted. False when no task has this path.
+ * The provider reported a task on its secret path. The report itself is only a hint:
+ * the id in it is checked with the provider before it is trusted. False when no task has this path.
  */
 export async function onProviderReport(services: ReconcileServices, token: string, report: unknown): Promise<boolean> {
   const task = await services.db

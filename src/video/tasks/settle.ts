@@ -1,6 +1,6 @@
 /**
- * Settlement of a task on the usage that the provider reported (V 8): charged at the price and multipliers in force now, in the
- * transaction that records it, and shown to the owner of the task. Never estimated.
+ * Settlement of a task on the usage that the provider reported (V 8): charged at the price and multipliers in force
+ * now, in the transaction that records it, and shown to the owner of the task. Never estimated.
  */
 import { sql } from 'kysely';
 import { priceAt } from '../../catalog/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Changes of a task's status: status, version, error, hold and announcement in one transaction. A change is compared with the version that its
- * caller read, so that of two concurrent changes exactly one happens.
+ * Changes of a task's status: status, version, error, hold and announcement in one transaction.
+ * A change is compared with the version that its caller read, so that of two concurrent changes exactly one happens.
  */
 import { sql } from 'kysely';
 import { newId } from '../../core/index.ts';
@@ -18,8 +18,8 @@ export interface StatusChange {
 }
 
 /**
- * Moves the task and returns its new row; undefined when another change came first or the move is not legal. A task that ends
- * without success gives its hold back.
+ * Moves the task and returns its new row; undefined when another change came first or the move is not legal.
+ * A task that ends without success gives its hold back.
  */
 export async function changeStatus(
   { publicUrl }: Pick<VideoServices, 'publicUrl'>,
@@ -49,7 +49,10 @@ export async function changeStatus(
   return changed;
 }
 
-/** Inserts the event of the task's present version (V 6), which is delivered later, at least once. Tasks without a callback URL have none. */
+/**
+ * Inserts the event of the task's present version (V 6), which is delivered later, at least once.
+ * Tasks without a callback URL have none.
+ */
 async function announce(tx: Db, task: TaskRow, publicUrl: string): Promise<void> {
   if (task.callback_url === null || task.callback_types?.includes(task.status) === false) return;
   const eventId = newId('evt');

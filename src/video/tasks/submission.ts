@@ -1,4 +1,7 @@
-/** The submission of a task: what it consists of, its lease, the errors of a task that no provider has, and its recovery after a crash. */
+/**
+ * The submission of a task: what it consists of, its lease,
+ * the errors of a task that no provider has, and its recovery after a crash.
+ */
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';
 import type { Account } from '../../catalog/index.ts';
@@ -53,8 +56,9 @@ export interface CreatedTask {
 }
 
 /**
- * The time in which no other replica takes a submission over. It is short, so that a request whose replica stopped is decided soon, and
- * renewed while the request runs. A replica that loses it nevertheless sends nothing more, and its outcome still counts (outcome.ts).
+ * The time in which no other replica takes a submission over.
+ * It is short, so that a request whose replica stopped is decided soon, and renewed while the request runs.
+ * A replica that loses it nevertheless sends nothing more, and its outcome still counts (outcome.ts).
  */
 export const SUBMISSION_LEASE_MS = 30_000;
 const RENEW_MS = 5_000;
@@ -116,8 +120,9 @@ const atCapacity = (retryAfter: number): ApiError =>
   fail('rate_limit_exceeded', 'The provider is at capacity. Nothing was created; try again later.', { retryAfter });
 
 /**
- * Decides the outcome of one submission whose replica stopped: a task that was not sent is removed, one that may have been sent becomes
- * `unknown` and is reconciled; nothing is ever sent again. No effect while the replica may still be at work.
+ * Decides the outcome of one submission whose replica stopped:
+ * a task that was not sent is removed, one that may have been sent becomes `unknown` and is reconciled;
+ * nothing is ever sent again. No effect while the replica may still be at work.
  */
 export const recoverTask = ({ db }: Pick<VideoServices, 'db'>, userId: string, taskId: string): Promise<void> =>
   db.transaction().execute(async (tx) => {
@@ -149,7 +154,9 @@ async function decide(tx: Db, task: TaskRow): Promise<void> {
 
 const BATCH = 100;
 
-/** Recovers abandoned submissions. Each has a transaction of its own: a batch would lock several wallets, in any order. */
+/**
+ * Recovers abandoned submissions. Each has a transaction of its own: a batch would lock several wallets, in any order.
+ */
 export async function recoverSubmissions(services: Pick<VideoServices, 'db'>): Promise<number> {
   const { rows: abandoned } = await sql<TaskName>`
     select user_id, id from video_tasks where submission in ('pending', 'sending') and submitter_until < now()

@@ -1,7 +1,7 @@
 /**
- * Submission of a task, at most once (V 4.2 r3, r4): the mark `sending` is committed before the first byte. A response that leaves the
- * outcome open makes the task `unknown`; it is reconciled later and never sent again, whatever the variant. Another account is tried
- * only when no byte was sent.
+ * Submission of a task, at most once (V 4.2 r3, r4): the mark `sending` is committed before the first byte.
+ * A response that leaves the outcome open makes the task `unknown`; it is reconciled later and never sent again,
+ * whatever the variant. Another account is tried only when no byte was sent.
  */
 import { sql } from 'kysely';
 import { type Account, publicMessage, type Secrets } from '../../catalog/index.ts';
@@ -102,8 +102,8 @@ async function messageFor(services: VideoServices, submission: Submission, accou
 }
 
 /**
- * Committed before anything is sent: after a crash the task counts as possibly submitted, never as unsent. False when the database fails,
- * or when the time for this submission is over and another replica may have decided about the task.
+ * Committed before anything is sent: after a crash the task counts as possibly submitted, never as unsent. False when
+ * the database fails, or when the time for this submission is over and another replica may have decided about the task.
  */
 async function markSending({ db, log }: VideoServices, { task, owner }: Submission, account: Account) {
   try {
@@ -120,7 +120,9 @@ async function markSending({ db, log }: VideoServices, { task, owner }: Submissi
   }
 }
 
-/** Nothing was sent: a crash before the next account must not leave a task behind that the provider may seem to have. */
+/**
+ * Nothing was sent: a crash before the next account must not leave a task behind that the provider may seem to have.
+ */
 async function unmarkSending({ db, log }: VideoServices, { task, owner }: Submission): Promise<void> {
   try {
     await updateTask(db, task)

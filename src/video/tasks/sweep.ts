@@ -1,6 +1,6 @@
 /**
- * A look at many tasks of an account at once, by pages of the provider's list: where more are due than single reads can follow. What a page
- * does not show in full is left to single reads.
+ * A look at many tasks of an account at once, by pages of the provider's list:
+ * where more are due than single reads can follow. What a page does not show in full is left to single reads.
  */
 import type { Account } from '../../catalog/index.ts';
 import type { VideoServices } from '../services.ts';

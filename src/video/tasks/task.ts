@@ -72,7 +72,9 @@ export interface TaskFilter {
 /** Days that lists show, and the variants with that limit (V 4.4). */
 const LIST_WINDOWS = Map.groupBy(Object.entries(VARIANT_SHEETS), ([, { listDays }]) => listDays);
 
-/** The tasks of one user that a list may show, without order or page. Reads only columns of one index, but for labels. */
+/**
+ * The tasks of one user that a list may show, without order or page. Reads only columns of one index, but for labels.
+ */
 function listed(db: Db, { userId, statuses, ids, model, serviceTier, labels }: TaskFilter) {
   let query = db.selectFrom('video_tasks').where('user_id', '=', userId).where('deleted_at', 'is', null);
   for (const [days, sheets] of LIST_WINDOWS) {
@@ -100,8 +102,9 @@ interface ListPart {
 }
 
 /**
- * The rows of a part. Their ids come from the index alone, so that tasks that are skipped or filtered out cost no access to the
- * table. The time of `after` is read there too: a `Date` would lose its microseconds, and tasks with them.
+ * The rows of a part. Their ids come from the index alone,
+ * so that tasks that are skipped or filtered out cost no access to the table.
+ * The time of `after` is read there too: a `Date` would lose its microseconds, and tasks with them.
  */
 function rowsOf(db: Db, filter: TaskFilter, { order, limit, offset = 0, after }: ListPart): Promise<TaskRow[]> {
   let tasks = listed(db, filter);
@@ -135,8 +138,8 @@ export const listTasksAfter = (db: Db, filter: TaskFilter, page: ListPart): Prom
   rowsOf(db, filter, { ...page, limit: page.limit + 1 });
 
 /**
- * Removes a task that no provider has, with its hold: its id was never a task of the caller. False when the task is gone or was confirmed
- * meanwhile.
+ * Removes a task that no provider has, with its hold: its id was never a task of the caller.
+ * False when the task is gone or was confirmed meanwhile.
  */
 export async function discardTask(tx: Db, { user_id, id }: TaskName): Promise<boolean> {
   const { numDeletedRows } = await tx

@@ -296,7 +296,10 @@ class HostileProvider {
     return success(this.#looksSinceEnd > usageDelay ? usage : undefined);
   }
 
-  /** A wrong word, or a step back. A provider that reports an end too early is believed, because the gateway cannot know better. */
+  /**
+   * A wrong word, or a step back.
+   * A provider that reports an end too early is believed, because the gateway cannot know better.
+   */
   #lie(): TaskEvent {
     const word = WORDS[this.#random(WORDS.length)] ?? '';
     if (TASK_STATUSES.some((status) => status === word) && isTerminal(word as TaskStatus))

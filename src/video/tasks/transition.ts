@@ -1,6 +1,7 @@
 /**
- * What an event does to a task, as a pure function of the task, the event and the time: the change of status, what happens to the hold,
- * and when to check next. A report that makes no sense changes nothing; one bad check never fails a task.
+ * What an event does to a task, as a pure function of the task, the event and the time:
+ * the change of status, what happens to the hold, and when to check next.
+ * A report that makes no sense changes nothing; one bad check never fails a task.
  */
 import * as rules from '../../rules/index.ts';
 import type { QueryOutcome, ReportedTask } from '../upstream/client.ts';
@@ -77,7 +78,10 @@ const ended = (to: rules.TaskStatus, error: TaskError): Change => ({
 /** The provider uses our words. */
 const isStatus = (word: string): word is rules.TaskStatus => rules.TASK_STATUSES.some((status) => status === word);
 
-/** Undefined when the report brings no news: the same status, a step back, an unknown word, or a success without a video. */
+/**
+ * Undefined when the report brings no news: the same status,
+ * a step back, an unknown word, or a success without a video.
+ */
 function onReport(task: TaskFacts, report: ReportedTask): Change | undefined {
   const to = report.status;
   if (!isStatus(to) || !rules.canMove(task.status, to)) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Tasks as callers see them: the task object (V 2) and the video object of the compatibility entry (V 4.7). Neither contains the prompt,
- * the media, or an id or address of the provider.
+ * Tasks as callers see them: the task object (V 2) and the video object of the compatibility entry (V 4.7).
+ * Neither contains the prompt, the media, or an id or address of the provider.
  */
 import { defined, unixSeconds } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
@@ -35,7 +35,10 @@ export function taskView(task: TaskRow, publicUrl: string, links?: TaskLinks) {
   });
 }
 
-/** Every parameter in effect: as reported, as requested, or the default. Absent ones are the provider's choice and not known yet. */
+/**
+ * Every parameter in effect: as reported, as requested, or the default.
+ * Absent ones are the provider's choice and not known yet.
+ */
 export function effectiveParameters(task: TaskRow) {
   const { prompt_options: _, ...given } = parametersOf(task);
   const { duration, resolution, ratio, seed, generate_audio } = reportedOf(task);
@@ -59,7 +62,10 @@ const contentOf = (task: TaskRow, publicUrl: string, links: TaskLinks | undefine
       : undefined,
   });
 
-/** Only usage that the provider reported, as it did; never an estimate (V 2). Older tasks, and counts that an operator entered, have one number. */
+/**
+ * Only usage that the provider reported, as it did; never an estimate (V 2).
+ * Older tasks, and counts that an operator entered, have one number.
+ */
 function usageOf(task: TaskRow): ReportedUsage | undefined {
   if (task.usage_tokens === null || task.unit !== 'tokens') return undefined;
   const tokens = Number(task.usage_tokens);

@@ -1,6 +1,6 @@
 /**
- * Waiting for the next change of a task, for long polls and status streams. All waiting requests of a replica share one query per
- * second, whatever their number; the number is bounded.
+ * Waiting for the next change of a task, for long polls and status streams.
+ * All waiting requests of a replica share one query per second, whatever their number; the number is bounded.
  */
 import { sql } from 'kysely';
 import { errorFields, overloaded } from '../../core/index.ts';
@@ -31,8 +31,8 @@ export class TaskWatcher {
   }
 
   /**
-   * Resolves to true once the task has a newer version, to false when the time is up, `onCancel` is called or the server stops. Throws
-   * when too many requests are waiting.
+   * Resolves to true once the task has a newer version, to false when the time is up,
+   * `onCancel` is called or the server stops. Throws when too many requests are waiting.
    */
   next(task: Waiter['task'], waitMs: number, onCancel: (cancel: () => void) => void): Promise<boolean> {
     if (this.#waiters.size >= TASK_WAIT.maxWaiting)

@@ -1,6 +1,6 @@
 /**
- * Client of the provider's asset library, an API of signed actions. Reports every outcome as a value. Never sends a request twice: what a
- * request without a clear response has created is found later by its name.
+ * Client of the provider's asset library, an API of signed actions. Reports every outcome as a value.
+ * Never sends a request twice: what a request without a clear response has created is found later by its name.
  */
 import { type Account, publicMessage } from '../../catalog/index.ts';
 import type { Clock } from '../../core/index.ts';

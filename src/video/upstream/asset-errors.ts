@@ -2,8 +2,8 @@
 import { ASSET_ERRORS, type AssetErrorCode } from '../../rules/index.ts';
 
 /**
- * `missing`: the object does not exist. `account`: credential, subscription or project of our account. `throttled`: too many requests;
- * nothing was done. `server`: the provider failed. `request`: the same request would be rejected again.
+ * `missing`: the object does not exist. `account`: credential, subscription or project of our account. `throttled`: too
+ * many requests; nothing was done. `server`: the provider failed. `request`: the same request would be rejected again.
  */
 export type AssetErrorKind = 'missing' | 'account' | 'throttled' | 'server' | 'request';
 

@@ -1,4 +1,7 @@
-/** What the gateway needs of a provider's asset library, and what its answers mean. Outcomes are values, as in client.ts. */
+/**
+ * What the gateway needs of a provider's asset library, and what its answers mean.
+ * Outcomes are values, as in client.ts.
+ */
 import { type Account, publicMessage } from '../../catalog/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import { ASSET_ERROR_STATUS, type AssetErrorKind } from './asset-errors.ts';
@@ -64,7 +67,10 @@ export interface AssetLibrary {
   findAssets(group: { id: string; type: string }, name: string): Promise<QueryOutcome<readonly ReportedAsset[]>>;
   deleteAsset(id: string): Promise<DeleteOutcome>;
   startValidation(callbackUrl: string): Promise<AssetCreateOutcome<StartedValidation>>;
-  /** The group of the person once the validation has passed; `missing` while it is pending, `failed` with a 4xx status when it failed. */
+  /**
+   * The group of the person once the validation has passed;
+   * `missing` while it is pending, `failed` with a 4xx status when it failed.
+   */
   getValidation(token: string): Promise<QueryOutcome<{ readonly groupId: string }>>;
 }
 export type AssetProvider = (account: Account) => AssetLibrary;

@@ -1,4 +1,7 @@
-/** Signature of a request to the provider's asset library: HMAC-SHA256 over the canonical request, with a key for day and region. */
+/**
+ * Signature of a request to the provider's asset library:
+ * HMAC-SHA256 over the canonical request, with a key for day and region.
+ */
 import { hash } from 'node:crypto';
 import { encodeStrictly, hmac } from '../../core/index.ts';
 
@@ -22,7 +25,9 @@ const SERVICE = 'ark';
 const SCOPE_END = 'request';
 const SIGNED_HEADERS = 'host;x-content-sha256;x-date';
 
-/** The headers that authenticate the request, in lower case. `host` is signed, too, and is sent by the client itself. */
+/**
+ * The headers that authenticate the request, in lower case. `host` is signed, too, and is sent by the client itself.
+ */
 export function signRequest(request: SignedRequest, key: SigningKey, now: number): Record<string, string> {
   const date = compactTime(now);
   const bodyHash = hash('sha256', request.body);

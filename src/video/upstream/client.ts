@@ -1,6 +1,6 @@
 /**
- * Client of the video providers' task APIs. Reports every outcome as a value, because the difference between "not sent", "rejected" and
- * "unknown" decides about money. Never sends a create request twice.
+ * Client of the video providers' task APIs. Reports every outcome as a value, because the difference between "not
+ * sent", "rejected" and "unknown" decides about money. Never sends a create request twice.
  */
 import type { Account } from '../../catalog/index.ts';
 import { concatBuffers } from '../../core/index.ts';

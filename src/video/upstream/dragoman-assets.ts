@@ -1,6 +1,7 @@
 /**
- * Asset library of another Dragoman, over its public API (V 4.8 to 4.10). Reports every outcome as a value, as asset-client.ts does. Our
- * ids are sent as names and as Idempotency-Key. HC models have no groups there: their group exists in our records only.
+ * Asset library of another Dragoman, over its public API (V 4.8 to 4.10).
+ * Reports every outcome as a value, as asset-client.ts does. Our ids are sent as names and as Idempotency-Key.
+ * HC models have no groups there: their group exists in our records only.
  */
 import { type Account, type Catalog, publicMessage } from '../../catalog/index.ts';
 import { isGlob, publicUrl } from '../../core/index.ts';
@@ -86,7 +87,8 @@ export const dragomanAssets =
       },
       deleteAsset: (id) => remove(at(ASSETS, id)),
       startValidation: (callbackUrl) => {
-        // Without a public address of ours the person ends on the page of the other gateway; the result is found by polling.
+        // Without a public address of ours the person ends on the page of the other gateway;
+        // the result is found by polling.
         const redirect = publicUrl(callbackUrl, []) instanceof URL ? { redirect_url: callbackUrl } : {};
         return create(SESSIONS, redirect, (session) =>
           assets.startedValidation(session.id, session.authorization_url, account.baseUrl),

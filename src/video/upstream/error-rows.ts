@@ -22,7 +22,10 @@ export type CreateRejection =
   /** Credential, quota or model of our own account. */
   | { readonly kind: 'account' };
 
-/** Only codes that clearly blame the account have one. Any other rejection may concern one request only, so it starts no cooldown. */
+/**
+ * Only codes that clearly blame the account have one.
+ * Any other rejection may concern one request only, so it starts no cooldown.
+ */
 export interface AccountFault {
   readonly kind: FaultKind;
   readonly cooldownMs?: number;

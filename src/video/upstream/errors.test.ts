@@ -4,7 +4,10 @@ import { accountFaultOf, type ProviderError, rejectionOf } from './errors.ts';
 
 const error = (status: number, code: string): ProviderError => ({ status, code, message: '', param: undefined });
 
-/** What a rejected create is for the caller: content makes a failed task, a request a stable error, the others another attempt later. */
+/**
+ * What a rejected create is for the caller: content makes a failed task,
+ * a request a stable error, the others another attempt later.
+ */
 const REJECTIONS: readonly (readonly [status: number, code: string, kind: string])[] = [
   [400, 'InputTextSensitiveContentDetected', 'content'],
   [400, 'InvalidParameter.UnsupportedParameter', 'request'],

@@ -63,8 +63,9 @@ export const objectOf = (value: unknown): ResponseObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as ResponseObject) : undefined;
 
 /**
- * An address that a person opens in a browser. It must be https; http is accepted only on the host of an account that is itself reached
- * by http, such as a simulated provider. Anything else could run script, or reach into the network of the person.
+ * An address that a person opens in a browser. It must be https;
+ * http is accepted only on the host of an account that is itself reached by http, such as a simulated provider.
+ * Anything else could run script, or reach into the network of the person.
  */
 export function browserLink(value: unknown, accountUrl: string): string | undefined {
   const [link, own] = [URL.parse(String(value)), URL.parse(accountUrl)];

@@ -36,8 +36,8 @@ export class AccountRates {
   }
 
   /**
-   * The provider rejected a request for its rate, possibly with a number of seconds to wait. Longer with every pause in a row; requests
-   * that were under way when the pause began count as one.
+   * The provider rejected a request for its rate, possibly with a number of seconds to wait.
+   * Longer with every pause in a row; requests that were under way when the pause began count as one.
    */
   pause(accountId: string, retryAfter?: number): void {
     const bucket = this.#bucketOf(accountId);

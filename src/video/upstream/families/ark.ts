@@ -68,8 +68,8 @@ function listingAt(path: string): NonNullable<VideoFamily['listing']> {
 }
 
 /**
- * Charged is the total, or the completion when there is no total. What cannot be the usage of a video is never charged, in part or at all:
- * a number out of bounds, a total below its part, or zero for a video that was made.
+ * Charged is the total, or the completion when there is no total. What cannot be the usage of a video is never charged,
+ * in part or at all: a number out of bounds, a total below its part, or zero for a video that was made.
  */
 function usageIn(task: ResponseObject): Pick<ReportedTask, 'usage' | 'usageTokens' | 'doubtedUsage'> {
   const { completion_tokens, total_tokens } = objectOf(task.usage) ?? {};

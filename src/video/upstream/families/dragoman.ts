@@ -1,4 +1,7 @@
-/** The public API of another Dragoman: the same tasks, with our neutral codes, and results behind the account's credential. */
+/**
+ * The public API of another Dragoman: the same tasks,
+ * with our neutral codes, and results behind the account's credential.
+ */
 import type { Account } from '../../../catalog/index.ts';
 import { accountError, contentError, rateError, requestError, type VideoErrorRow } from '../error-rows.ts';
 import { ark, reportedTask, requestsAt } from './ark.ts';

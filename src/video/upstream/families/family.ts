@@ -1,6 +1,6 @@
 /**
- * What differs between the task APIs of providers. Sending, and what a lost answer means for money, is the same for all of them and is
- * decided in `client.ts`; a family only writes requests and reads responses, in our words.
+ * What differs between the task APIs of providers. Sending, and what a lost answer means for money, is the same for all
+ * of them and is decided in `client.ts`; a family only writes requests and reads responses, in our words.
  */
 import type { Account } from '../../../catalog/index.ts';
 import type { NeutralRequest } from '../../request/task-request.ts';
@@ -44,7 +44,10 @@ export interface VideoFamily {
   readonly takesSafetyIdentifier: boolean;
   /** The upstream takes a time of expiry for every model, and returns it with its tasks. */
   readonly returnsExpiry: boolean;
-  /** Our task id is sent as the Idempotency-Key, so that a proxy that repeats a request creates no second task, and as the label; so is the user. */
+  /**
+   * Our task id is sent as the Idempotency-Key, so that a proxy that repeats a request creates no second task,
+   * and as the label; so is the user.
+   */
   readonly takesIdempotencyKey: boolean;
   /** Media is sent as bytes: the upstream fetches no addresses. */
   readonly takesBytesOnly: boolean;

@@ -1,6 +1,6 @@
 /**
- * Hailuo of MiniMax: `/v1/video_generation`. Errors are numbers inside of successes, and the result of a task is a file whose address has
- * to be asked for. Tasks can be neither listed nor cancelled.
+ * Hailuo of MiniMax: `/v1/video_generation`. Errors are numbers inside of successes,
+ * and the result of a task is a file whose address has to be asked for. Tasks can be neither listed nor cancelled.
  */
 import type { NeutralRequest } from '../../request/task-request.ts';
 import { JsonPieces } from '../../request/upstream-template.ts';

@@ -1,6 +1,6 @@
 /**
- * Veo of Google: `predictLongRunning` of the Gemini API and, for an account at the cloud, of Vertex AI. Tasks are operations: they can be
- * neither listed nor cancelled. The shapes are those that `@google/genai` reads and writes.
+ * Veo of Google: `predictLongRunning` of the Gemini API and, for an account at the cloud, of Vertex AI. Tasks are
+ * operations: they can be neither listed nor cancelled. The shapes are those that `@google/genai` reads and writes.
  */
 import type { Account } from '../../../catalog/index.ts';
 import { fail } from '../../../core/index.ts';
@@ -81,7 +81,10 @@ function bodyOf({ items, parameters }: NeutralRequest, account: Account): Buffer
   return writer.pieces();
 }
 
-/** One video each: a second one would be another task. The Gemini API has no switch for sound, and a bucket is of the cloud only. */
+/**
+ * One video each: a second one would be another task.
+ * The Gemini API has no switch for sound, and a bucket is of the cloud only.
+ */
 function parametersOf(given: NeutralRequest['parameters'], { cloud }: Account): object {
   const { duration, resolution, ratio, seed, generate_audio, negative_prompt, person_generation } = given;
   if (!cloud && generate_audio === false)
