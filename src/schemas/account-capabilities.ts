@@ -12,7 +12,8 @@ export const AccountCapabilities = z.strictObject({
   }),
   efforts: f.fileField(
     z.array(z.string().regex(EFFORT_WORD, 'a word of at most 32 small letters')).optional(),
-    'accepted reasoning efforts: none, minimal, low, medium, high, xhigh, max, or others; known ones become the nearest. `any`: unknown words pass',
+    'accepted reasoning efforts: none, minimal, low, medium, high, xhigh, max, or others; ' +
+      'known ones become the nearest. `any`: unknown words pass',
     { example: '[low, high]' },
   ),
   prefill: can('a conversation may end with an assistant turn', 'false'),
@@ -21,21 +22,24 @@ export const AccountCapabilities = z.strictObject({
   customTools: can('tools with free text are accepted', 'false'),
   explicitCache: can('cache breakpoints are accepted', 'false'),
   urlMedia: can('images and files may be named by https address', 'false'),
-  ...f.fileFields(
-    `
-maxOutput: largest output | 8192 | - | tokens
-outputLimitField: name of the output limit | max_tokens
-refusedFields: optional fields that the server rejects; they are dropped | [seed, logit_bias]
-toolChoices: forms of 'tool_choice' beside 'auto' | [none, required]
-schemaFormat: strictest response format; a schema that it lacks becomes an instruction | json_object
-`,
-    {
-      maxOutput: f.count.optional(),
-      outputLimitField: z.enum(['max_completion_tokens', 'max_tokens']).optional(),
-      refusedFields: z.array(z.enum(CHAT_FIELDS)).optional(),
-      toolChoices: z.array(z.enum(TOOL_CHOICE_FORMS)).optional(),
-      schemaFormat: z.enum(['json_schema', 'json_object', 'none']).optional(),
-    },
+  maxOutput: f.fileField(f.count.optional(), 'largest output', { example: '8192', unit: 'tokens' }),
+  outputLimitField: f.fileField(
+    z.enum(['max_completion_tokens', 'max_tokens']).optional(),
+    'name of the output limit',
+    { example: 'max_tokens' },
+  ),
+  refusedFields: f.fileField(
+    z.array(z.enum(CHAT_FIELDS)).optional(),
+    'optional fields that the server rejects; they are dropped',
+    { example: '[seed, logit_bias]' },
+  ),
+  toolChoices: f.fileField(z.array(z.enum(TOOL_CHOICE_FORMS)).optional(), 'forms of `tool_choice` beside `auto`', {
+    example: '[none, required]',
+  }),
+  schemaFormat: f.fileField(
+    z.enum(['json_schema', 'json_object', 'none']).optional(),
+    'strictest response format; a schema that it lacks becomes an instruction',
+    { example: 'json_object' },
   ),
   textParts: can('content may be a list of text parts', 'false'),
   imageInput: can('images may be sent', 'false'),

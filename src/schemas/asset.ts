@@ -12,7 +12,8 @@ const TIMES = { created_at: f.seconds, updated_at: f.seconds };
 export const AssetGroup = f.named('AssetGroup', {
   id: f.text,
   object: z.literal('asset_group'),
-  ...f.members('name:text description:text'),
+  name: f.text,
+  description: f.text,
   group_type: z.enum(rules.ASSET_GROUP_TYPES),
   status: z.enum(rules.ASSET_GROUP_STATUSES),
   ...ROUTE_GROUP,
@@ -21,7 +22,8 @@ export const AssetGroup = f.named('AssetGroup', {
 export type AssetGroup = z.infer<typeof AssetGroup>;
 
 const assetFields = {
-  ...f.members('id:text name:text'),
+  id: f.text,
+  name: f.text,
   asset_type: z.enum(rules.ASSET_TYPES),
   status: z.enum(rules.ASSET_STATUSES),
 };
@@ -41,8 +43,13 @@ export type CallerAsset = z.infer<typeof CallerAsset>;
 
 export const OperatorAsset = f.named('OperatorAsset', {
   ...assetFields,
-  ...f.members('user:text group_id:text|null route_group_name:text account:text failure:text|null created_at:moment'),
-  ...f.members('updated_at:moment'),
+  user: f.text,
+  group_id: f.someText,
+  route_group_name: f.text,
+  account: f.text,
+  failure: f.someText,
+  created_at: f.moment,
+  updated_at: f.moment,
 });
 export type OperatorAsset = z.infer<typeof OperatorAsset>;
 /** As an operator or a person of the user reads it. */
@@ -54,7 +61,9 @@ export const AuthorizationSession = f.named('AuthorizationSession', {
   id: f.text,
   object: z.literal('asset.authorization_session'),
   status: z.enum(rules.SESSION_STATUSES),
-  ...f.members('route_group_id:text route_group_name:text expires_at:seconds'),
+  route_group_id: f.text,
+  route_group_name: f.text,
+  expires_at: f.seconds,
   ...TIMES,
   authorization_url: f.text.describe('for the browser of the person; absent after the outcome').optional(),
   asset_group_id: f.text.describe('the group of the person; only when completed').optional(),
@@ -65,10 +74,15 @@ export const AuthorizationSession = f.named('AuthorizationSession', {
 });
 
 export const OwnAuthorization = f.named('OwnAuthorization', {
-  ...f.members('id:text name:text'),
+  id: f.text,
+  name: f.text,
   status: z.enum(rules.SESSION_STATUSES),
-  ...f.members('asset_group_id:text|null route_group_id:text route_group_name:text expires_at:moment'),
-  ...f.members('created_at:moment updated_at:moment'),
+  asset_group_id: f.someText,
+  route_group_id: f.text,
+  route_group_name: f.text,
+  expires_at: f.moment,
+  created_at: f.moment,
+  updated_at: f.moment,
 });
 export type OwnAuthorization = z.infer<typeof OwnAuthorization>;
 

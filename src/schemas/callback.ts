@@ -3,17 +3,29 @@ import { z } from 'zod';
 import { CALLBACK_STATES, CALLBACK_TYPES } from '../rules/index.ts';
 import * as f from './field.ts';
 
-export const ShownCallbackAttempt = z.strictObject(
-  f.members('attempt:integer at:moment status:integer|null error:text|null duration_ms:integer'),
-);
+export const ShownCallbackAttempt = z.strictObject({
+  attempt: f.integer,
+  at: f.moment,
+  status: f.someInteger,
+  error: f.someText,
+  duration_ms: f.integer,
+});
 export type ShownCallbackAttempt = z.infer<typeof ShownCallbackAttempt>;
 
 export const ShownCallback = f.named('Callback', {
   ...f.kind('callback'),
-  ...f.members('id:text user:text task:text version:integer host:text'),
+  id: f.text,
+  user: f.text,
+  task: f.text,
+  version: f.integer,
+  host: f.text,
   state: z.enum(CALLBACK_STATES),
-  ...f.members('attempts:integer last_status:integer|null last_error:text|null next_attempt_at:moment|null'),
-  ...f.members('created_at:moment finished_at:moment|null'),
+  attempts: f.integer,
+  last_status: f.someInteger,
+  last_error: f.someText,
+  next_attempt_at: f.someMoment,
+  created_at: f.moment,
+  finished_at: f.someMoment,
   url: f.text.describe('without the values of its query').optional(),
   body: f.text.describe('as it is signed and sent').optional(),
   attempt_log: f.list(ShownCallbackAttempt).optional(),
@@ -24,7 +36,8 @@ export type ShownCallback = z.infer<typeof ShownCallback>;
 export const CallerCallback = f.named('CallerCallback', {
   id: f.text,
   object: z.literal('callback'),
-  ...f.members('task_id:text url:text'),
+  task_id: f.text,
+  url: f.text,
   state: z.enum(CALLBACK_STATES),
   attempts: f.integer,
   last_status: f.someInteger.describe('HTTP status of the receiver at the last attempt'),
@@ -50,12 +63,23 @@ export type CallbackDefault = z.infer<typeof CallbackDefault>;
 
 export const CallerCallbackTest = f.named('CallerCallbackTest', {
   object: z.literal('callback_test'),
-  ...f.members('id:text task_id:text delivered:flag status:integer|null error:text|null duration_ms:integer'),
+  id: f.text,
+  task_id: f.text,
+  delivered: f.flag,
+  status: f.someInteger,
+  error: f.someText,
+  duration_ms: f.integer,
 });
 
 export const CallbackTest = f.named('CallbackTest', {
   object: z.literal('callback_test'),
-  ...f.members('id:text user:text task:text host:text delivered:flag status:integer|null error:text|null'),
-  ...f.members('duration_ms:integer'),
+  id: f.text,
+  user: f.text,
+  task: f.text,
+  host: f.text,
+  delivered: f.flag,
+  status: f.someInteger,
+  error: f.someText,
+  duration_ms: f.integer,
 });
 export type CallbackTest = z.infer<typeof CallbackTest>;

@@ -36,7 +36,10 @@ const StoredCharacter = CharacterEntry.required().extend({
   public_id: f.text.describe('as callers see it'),
   preview_url: f.text,
   preview_type: f.someText.describe('the media type of an uploaded picture'),
-  ...f.members('published:flag licence:text position:integer created_at:moment'),
+  published: f.flag,
+  licence: f.text,
+  position: f.integer,
+  created_at: f.moment,
 });
 /** Every column but the picture itself. */
 export const CHARACTER_COLUMNS = columnNames(StoredCharacter.keyof().options);

@@ -1,11 +1,14 @@
-/** Members of configured objects as columns of their tables, and back. Most have the same name and value on both sides. */
+/** Members of configured objects as columns of their tables, and back. Most have one name and value on both sides. */
 import type { z } from 'zod';
 import { formatNanos, parsePpm } from '../core/index.ts';
 
 const FACTOR = /(?:^|_)multiplier$/;
 const PPM = '_ppm';
 
-const columnOf = (name: string): string => (name === 'group' ? 'group_id' : FACTOR.test(name) ? name + PPM : name);
+function columnOf(name: string): string {
+  if (name === 'group') return 'group_id';
+  return FACTOR.test(name) ? name + PPM : name;
+}
 
 export const columnNames = (members: readonly string[]): string[] => members.map(columnOf);
 
@@ -34,7 +37,10 @@ function memberOf(name: string, value: unknown): [string, unknown] {
   return [name.slice(0, -PPM.length), formatNanos(BigInt(value as bigint) * 1000n)];
 }
 
-/** What a schema shows of a row: of `own`, or of the column with the member's name, with `_id` or `_nanos`. Never any other column. */
+/**
+ * What a schema shows of a row: of `own`, or of the column with the member's name, with `_id` or `_nanos`. Never any
+ * other column.
+ */
 export const shownRow = <S extends z.ZodObject>(
   schema: S,
   row: object,

@@ -26,7 +26,8 @@ const ResolvedPrice = z
 export type ResolvedPrice = z.infer<typeof ResolvedPrice>;
 
 const NameEffect = z.strictObject({
-  ...f.members('group:text model:text'),
+  group: f.text,
+  model: f.text,
   before: ResolvedPrice,
   after: ResolvedPrice.nullable().describe('null when the group has no such model any more'),
   named: f.flag.describe('the document names the model or its line'),

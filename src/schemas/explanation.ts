@@ -1,4 +1,7 @@
-/** The plan of a call that is not sent: the ways to serve it, what is left out and why, its maximum cost, and what its caller would get. */
+/**
+ * The plan of a call that is not sent: the ways to serve it, what is left out and why, its maximum cost, and what its
+ * caller would get.
+ */
 import { z } from 'zod';
 import { UPSTREAM_DIALECTS } from '../rules/index.ts';
 import * as f from './field.ts';
@@ -27,7 +30,8 @@ const ExplainedWay = z.strictObject({
   accounts: f.list(ExplainedAccount),
   price: f.someText.describe('version of the price in force; null for a free model'),
   rates: f.anyObject.nullable().describe('as in the configuration: dollars per million tokens by kind, or per piece'),
-  ...f.members('group_multiplier:text user_multiplier:text'),
+  group_multiplier: f.text,
+  user_multiplier: f.text,
   max_cost: f.dollars.describe('reserved for the call, in exact decimal dollars; multipliers included'),
   covered: f.flag.describe('the wallet covers it'),
   error: CallerError.nullable().describe('why this way cannot serve the call now'),
@@ -35,13 +39,22 @@ const ExplainedWay = z.strictObject({
 export type ExplainedWay = z.infer<typeof ExplainedWay>;
 
 const Reason = z.enum([
-  ...(['matrix', 'dialect', 'feature', 'key_models', 'no_line', 'no_price', 'no_account', 'bound_elsewhere'] as const),
+  'matrix',
+  'dialect',
+  'feature',
+  'key_models',
+  'no_line',
+  'no_price',
+  'no_account',
+  'bound_elsewhere',
   'request',
 ]);
 export type LeftOutReason = z.infer<typeof Reason>;
 
 const LeftOut = z.strictObject({
-  ...f.members('group:text line:text|null dialect:text|null'),
+  group: f.text,
+  line: f.someText,
+  dialect: f.someText,
   account: f.someText.describe('set where one account of the way is left out, not the way'),
   reason: Reason,
   detail: f.someText.describe('the feature, the account that holds it, or the error of a call on this way'),
@@ -51,7 +64,10 @@ export type LeftOut = z.infer<typeof LeftOut>;
 export const ShownExplanation = f.named('Explanation', {
   object: z.literal('explanation'),
   ...f.USD,
-  ...f.members('key:text user:text model:text dialect:text'),
+  key: f.text,
+  user: f.text,
+  model: f.text,
+  dialect: f.text,
   group: f.text.describe('the one that serves the call'),
   groups: f.texts.describe('those of the key, in order'),
   endpoint: f.text.describe('method and path of the call'),

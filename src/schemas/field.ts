@@ -1,7 +1,6 @@
 /** Formats of fields, and what docs/config.md says of a field of the configuration file. */
 import { z } from 'zod';
 import { parseNanos, parsePpm, parseRange } from '../core/index.ts';
-import { type NamesIn, rowsIn, type Words, words } from '../rules/index.ts';
 
 export interface FieldNote {
   /** As it is written in the file. */
@@ -14,20 +13,6 @@ export interface FieldNote {
 /** A field of the configuration file. The description goes into openapi.json too. */
 export const fileField = <S extends z.ZodType>(schema: S, description: string, note: FieldNote): S =>
   schema.meta({ description, ...note });
-
-/** Several of them. A line is `name: description | example | fallback | unit`, with `-` where there is no fallback. */
-export const fileFields = <const T extends string, S extends Readonly<Record<NamesIn<T>, z.ZodType>>>(
-  notes: T,
-  schemas: S,
-): S => {
-  const rows: Readonly<Record<string, object>> = rowsIn(notes, ([description, example, fallback, unit]) => ({
-    ...(unit === undefined ? { description, example } : { description, unit, example }),
-    ...(fallback !== undefined && fallback !== '-' && { fallback }),
-  }));
-  return Object.fromEntries(
-    Object.entries<z.ZodType>(schemas).map(([name, schema]) => [name, schema.meta({ ...rows[name] })]),
-  ) as S;
-};
 
 /** An object with a name in openapi.json. */
 export const named = <S extends z.core.$ZodLooseShape>(id: string, shape: S) => z.strictObject(shape).meta({ id });
@@ -107,32 +92,6 @@ export const anyObject = z.record(text, z.unknown());
 
 export const list = <S extends z.ZodType>(item: S) => z.array(item).readonly();
 export const texts = list(text);
-
-const FORMATS = {
-  ...{ text, integer, flag, moment, dollars, seconds, texts, ms: milliseconds, object: anyObject, factor: factorText },
-  ...{ 'text|null': someText, 'integer|null': someInteger, 'moment|null': someMoment, 'dollars|null': someDollars },
-  'ms|null': someMilliseconds,
-} as const;
-type Formats = typeof FORMATS;
-type Members<W extends string> = {
-  [M in W as M extends `${string}?:${string}`
-    ? never
-    : NameOf<M>]: M extends `${string}:${infer F extends keyof Formats}` ? Formats[F] : never;
-} & {
-  [M in W as M extends `${infer N}?:${string}` ? N : never]: M extends `${string}:${infer F extends keyof Formats}`
-    ? z.ZodOptional<Formats[F]>
-    : never;
-};
-type NameOf<M> = M extends `${infer N}:${string}` ? N : never;
-/** Members that need no description: `name:format`, or `name?:format` for one that may be absent. */
-export const members = <const S extends string>(text: S) =>
-  Object.fromEntries(
-    words(text).map((member) => {
-      const [name = '', format] = member.split(/\??:/);
-      const schema = FORMATS[format as keyof Formats];
-      return [name, member.includes('?:') ? schema.optional() : schema];
-    }),
-  ) as Members<Words<S>>;
 
 /** An object by itself names its kind; as a row of a list it does not. */
 export const kind = <K extends string>(name: K) => ({ object: z.literal(name).optional() });

@@ -1,4 +1,6 @@
-/** The groups of a key or an account: `group` names one, `groups` several in order. An entry has at least one of both. */
+/**
+ * The groups of a key or an account: `group` names one, `groups` several in order. An entry has at least one of both.
+ */
 import { z } from 'zod';
 import { MAX_GROUPS } from '../rules/index.ts';
 import * as f from './field.ts';
@@ -22,13 +24,17 @@ export const withGroup = <S extends z.ZodType<Grouped>>(schema: S) =>
     return { ...entry, group: group ?? '' };
   });
 
+interface StorableGroups {
+  readonly group: string;
+  readonly groups?: readonly string[] | null | undefined;
+}
+
 /** As it is stored: null for one group, which another column has. */
-export const storedGroups = ({ group, groups }: { group: string; groups?: readonly string[] | null | undefined }) =>
-  groups === undefined
-    ? undefined
-    : groups === null || (groups.length === 1 && groups[0] === group)
-      ? null
-      : [...groups];
+export function storedGroups({ group, groups }: StorableGroups): string[] | null | undefined {
+  if (groups === undefined) return undefined;
+  const isOne = groups === null || (groups.length === 1 && groups[0] === group);
+  return isOne ? null : [...groups];
+}
 
 export const shownGroups = (row: { readonly group_id: string; readonly groups: readonly string[] | null }) =>
   row.groups ?? [row.group_id];

@@ -4,23 +4,28 @@ import { STYLES, UNKNOWN_MEMBERS, VIDEO_VARIANTS } from '../rules/index.ts';
 import * as f from './field.ts';
 
 const fields = z.strictObject({
-  ...f.fileFields(
-    `
-id: name of the group, in keys, models and accounts | openai
-style: API of its providers: 'responses' for OpenAI and compatible servers, 'messages' for Anthropic, 'generate-content' for Gemini | responses
-variant: of a video group, and of no other: which parameters its models accept | A
-name: text for people | "OpenAI, EU accounts" | the id
-multiplier: of every price of the group | "1.2" | "1"
-unknown_members: what happens to a request with a member that the gateway does not know: 'bound' reserves the most that its model can cost, 'reject' refuses the request and names the member | reject | bound
-`,
-    {
-      id: f.id,
-      style: z.enum([...STYLES, 'video']),
-      variant: z.enum(VIDEO_VARIANTS).optional(),
-      name: z.string().min(1).max(200).optional(),
-      multiplier: f.factor.optional(),
-      unknown_members: z.enum(UNKNOWN_MEMBERS).optional(),
-    },
+  id: f.fileField(f.id, 'name of the group, in keys, models and accounts', { example: 'openai' }),
+  style: f.fileField(
+    z.enum([...STYLES, 'video']),
+    'API of its providers: `responses` for OpenAI and compatible servers, `messages` for Anthropic, ' +
+      '`generate-content` for Gemini',
+    { example: 'responses' },
+  ),
+  variant: f.fileField(
+    z.enum(VIDEO_VARIANTS).optional(),
+    'of a video group, and of no other: which parameters its models accept',
+    { example: 'A' },
+  ),
+  name: f.fileField(z.string().min(1).max(200).optional(), 'text for people', {
+    example: '"OpenAI, EU accounts"',
+    fallback: 'the id',
+  }),
+  multiplier: f.fileField(f.factor.optional(), 'of every price of the group', { example: '"1.2"', fallback: '"1"' }),
+  unknown_members: f.fileField(
+    z.enum(UNKNOWN_MEMBERS).optional(),
+    'what happens to a request with a member that the gateway does not know: ' +
+      '`bound` reserves the most that its model can cost, `reject` refuses the request and names the member',
+    { example: 'reject', fallback: 'bound' },
   ),
 });
 

@@ -9,7 +9,8 @@ export const OWN_HIT_KINDS = ['key', 'request', 'task'] as const;
 
 export const Hit = f.named('Hit', {
   kind: z.enum(HIT_KINDS),
-  ...f.members('id:text title:text'),
+  id: f.text,
+  title: f.text,
   detail: f.someText.describe('what tells it from others of the same title'),
   group: f.someText.describe('of a model or an account'),
 });

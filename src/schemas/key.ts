@@ -9,40 +9,66 @@ import { keyLimitFields } from './limits.ts';
 const KEY_EXPECTED = `${KEY_CHARS.min} to ${KEY_CHARS.max} visible ASCII characters; the prefix dg- is reserved for generated keys`;
 
 export const KeyEntry = z.strictObject({
-  ...f.fileFields(
-    `
-user: owner: a user of the file or of the database | ana
-group: group that requests of the key go to | openai | the first of 'groups'
-groups: groups of the key in order: the first that has the model of a request serves it ([several groups](guides/groups.md)) | [openai, anthropic] | 'group' alone
-prefer: with several 'groups': 'native' chooses the first that has the model and speaks the dialect of the client | native | order
-name: with the user and the group, what identifies the key in later files | laptop | default
-key: the value. Without it a key is generated and printed once | "my-own-key-of-20-characters" | generated
-key_sha256: in place of 'key': the SHA-256 of a value that another gateway has issued and does not store ([switching](switching/README.md)) | "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-video_groups: video groups in order of preference | [video-a] | all
-expires_at: time from which the key is refused | 2030-01-31T00:00:00Z | never
-models: models that the key may use, with '*' for any characters | ["gpt-*"] | all of its groups
-addresses: addresses and networks that the key may be used from | ["10.0.0.0/8"] | all
-store: whether responses are stored for later reference | false | true
-auto_cache: whether converted calls get cache breakpoints of Anthropic, where the client sets none ([caching](guides/billing.md#prompt-caching)) | false | true
-`,
-    {
-      user: f.text,
-      group: f.text.optional(),
-      groups: groupList.optional(),
-      prefer: z.enum(GROUP_ORDERS).optional(),
-      name: z.string().min(1).max(100).optional(),
-      key: z.string().refine(isKeyFormat, KEY_EXPECTED).optional(),
-      key_sha256: z
-        .string()
-        .regex(/^[0-9a-f]{64}$/, 'the SHA-256 of the value, as 64 hexadecimal digits')
-        .optional(),
-      video_groups: z.array(f.text).optional(),
-      expires_at: f.time.optional(),
-      models: z.array(f.text).optional(),
-      addresses: z.array(f.range).optional(),
-      store: z.boolean().optional(),
-      auto_cache: z.boolean().optional(),
-    },
+  user: f.fileField(f.text, 'owner: a user of the file or of the database', { example: 'ana' }),
+  group: f.fileField(f.text.optional(), 'group that requests of the key go to', {
+    example: 'openai',
+    fallback: 'the first of `groups`',
+  }),
+  groups: f.fileField(
+    groupList.optional(),
+    'groups of the key in order: the first that has the model of a request serves it ' +
+      '([several groups](guides/groups.md))',
+    { example: '[openai, anthropic]', fallback: '`group` alone' },
+  ),
+  prefer: f.fileField(
+    z.enum(GROUP_ORDERS).optional(),
+    'with several `groups`: `native` chooses the first that has the model and speaks the dialect of the client',
+    { example: 'native', fallback: 'order' },
+  ),
+  name: f.fileField(
+    z.string().min(1).max(100).optional(),
+    'with the user and the group, what identifies the key in later files',
+    { example: 'laptop', fallback: 'default' },
+  ),
+  key: f.fileField(
+    z.string().refine(isKeyFormat, KEY_EXPECTED).optional(),
+    'the value. Without it a key is generated and printed once',
+    { example: '"my-own-key-of-20-characters"', fallback: 'generated' },
+  ),
+  key_sha256: f.fileField(
+    z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'the SHA-256 of the value, as 64 hexadecimal digits')
+      .optional(),
+    'in place of `key`: the SHA-256 of a value that another gateway has issued and does not store ' +
+      '([switching](switching/README.md))',
+    { example: '"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"' },
+  ),
+  video_groups: f.fileField(z.array(f.text).optional(), 'video groups in order of preference', {
+    example: '[video-a]',
+    fallback: 'all',
+  }),
+  expires_at: f.fileField(f.time.optional(), 'time from which the key is refused', {
+    example: '2030-01-31T00:00:00Z',
+    fallback: 'never',
+  }),
+  models: f.fileField(z.array(f.text).optional(), 'models that the key may use, with `*` for any characters', {
+    example: '["gpt-*"]',
+    fallback: 'all of its groups',
+  }),
+  addresses: f.fileField(z.array(f.range).optional(), 'addresses and networks that the key may be used from', {
+    example: '["10.0.0.0/8"]',
+    fallback: 'all',
+  }),
+  store: f.fileField(z.boolean().optional(), 'whether responses are stored for later reference', {
+    example: 'false',
+    fallback: 'true',
+  }),
+  auto_cache: f.fileField(
+    z.boolean().optional(),
+    'whether converted calls get cache breakpoints of Anthropic, ' +
+      'where the client sets none ([caching](guides/billing.md#prompt-caching))',
+    { example: 'false', fallback: 'true' },
   ),
   ...keyLimitFields,
 });
@@ -56,7 +82,8 @@ export const KeyChange = z.strictObject({ ...f.removable(restrictions), prefer, 
 
 export const ShownKey = NewKey.extend({
   ...f.kind('key'),
-  ...f.members('id:text name:text'),
+  id: f.text,
+  name: f.text,
   hint: f.text.describe('the first and last characters of its value'),
   state: z.enum(['valid', 'expired', 'revoked']),
   group: f.text.describe('with the user and the name, what identifies the key'),
@@ -69,7 +96,9 @@ export const ShownKey = NewKey.extend({
   auto_cache: f.flag.describe('whether converted calls get cache breakpoints'),
   capture_until: f.someMoment.describe('until when the bodies of its calls are kept; null: they are not'),
   own: f.flag.describe('made in the console by a person of the user'),
-  ...f.members('expires_at:moment|null revoked_at:moment|null created_at:moment'),
+  expires_at: f.someMoment,
+  revoked_at: f.someMoment,
+  created_at: f.moment,
 }).meta({ id: 'Key' });
 export type ShownKey = z.infer<typeof ShownKey>;
 

@@ -50,11 +50,14 @@ export const withoutLimits = <T extends LimitChanges>(entry: T): Omit<T, keyof S
 /** With the amount spent under each spend limit. */
 export const spentFields = (whose: string) => ({
   ...limitFields(whose),
-  ...f.members('spent_day?:dollars spent_month?:dollars'),
+  spent_day: f.dollars.optional(),
+  spent_month: f.dollars.optional(),
 });
 export const keySpentFields = {
   ...keyLimitFields,
-  ...f.members('spent_day?:dollars spent_month?:dollars spent_total?:dollars'),
+  spent_day: f.dollars.optional(),
+  spent_month: f.dollars.optional(),
+  spent_total: f.dollars.optional(),
 };
 
 const LimitsReport = z.strictObject(keySpentFields);

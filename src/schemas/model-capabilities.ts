@@ -1,8 +1,10 @@
-/** What a model accepts, over what its name is known for. Members of text and image models, and those of video models. */
+/**
+ * What a model accepts, over what its name is known for. Members of text and image models, and those of video models.
+ */
 import { z } from 'zod';
 import * as rules from '../rules/index.ts';
 import { AccountCapabilities, can } from './account-capabilities.ts';
-import { count, fileField, fileFields, MAX_INTEGER } from './field.ts';
+import { count, fileField, MAX_INTEGER } from './field.ts';
 import { VIDEO_MEMBERS } from './video-sheet.ts';
 
 /** Names that the images API may carry, or `any`. */
@@ -29,21 +31,25 @@ const most = (description: string, example: string) =>
 
 const TEXT_MEMBERS = {
   ...AccountCapabilities.shape,
-  ...fileFields(
-    `
-thinking: forms of thinking of a messages model | both
-thinkingOff: whether thinking can be switched off | false
-thinkingConfig: how thinking of a generate-content model is set | level
-thinkingBudget: smallest and largest thinking budget | [128, 32768] | - | tokens
-`,
-    {
-      thinking: z.enum(['adaptive', 'manual', 'both', 'none']).optional(),
-      thinkingOff: z
-        .union([z.boolean(), z.literal('between_tools')], { error: 'true, false or between_tools' })
-        .optional(),
-      thinkingConfig: z.enum(['level', 'budget', 'none']).optional(),
-      thinkingBudget: z.tuple([z.int().min(0), z.int().min(0)], { error: 'a list of two whole numbers' }).optional(),
-    },
+  thinking: fileField(
+    z.enum(['adaptive', 'manual', 'both', 'none']).optional(),
+    'forms of thinking of a messages model',
+    { example: 'both' },
+  ),
+  thinkingOff: fileField(
+    z.union([z.boolean(), z.literal('between_tools')], { error: 'true, false or between_tools' }).optional(),
+    'whether thinking can be switched off',
+    { example: 'false' },
+  ),
+  thinkingConfig: fileField(
+    z.enum(['level', 'budget', 'none']).optional(),
+    'how thinking of a generate-content model is set',
+    { example: 'level' },
+  ),
+  thinkingBudget: fileField(
+    z.tuple([z.int().min(0), z.int().min(0)], { error: 'a list of two whole numbers' }).optional(),
+    'smallest and largest thinking budget',
+    { example: '[128, 32768]', unit: 'tokens' },
   ),
   thinksByDefault: can('the model thinks without being asked to', 'true'),
   encryptedReasoning: can('reasoning is returned encrypted on request', 'true'),

@@ -12,19 +12,27 @@ export const KeptObject = f.named('KeptObject', {
     'null where other objects hold it, as files do of a batch that has ended, and for objects at providers',
   ),
   tokens: f.someInteger.describe('of a cached content'),
-  ...f.members('state:text|null created_at:moment expires_at:moment'),
+  state: f.someText,
+  created_at: f.moment,
+  expires_at: f.moment,
 });
 export type KeptObject = z.infer<typeof KeptObject>;
 
 export const OperatorObject = KeptObject.extend({
-  ...f.members('user:text key:text|null'),
+  user: f.text,
+  key: f.someText,
   account: f.someText.describe('that holds it at its provider; null where the gateway does'),
 }).meta({ id: 'OperatorObject' });
 export type OperatorObject = z.infer<typeof OperatorObject>;
 
 export const OwnObjects = pageOf(KeptObject, {
   room: z
-    .strictObject(f.members('files:integer bytes:integer max_files:integer max_bytes:integer'))
+    .strictObject({
+      files: f.integer,
+      bytes: f.integer,
+      max_files: f.integer,
+      max_bytes: f.integer,
+    })
     .describe('what the user keeps in files, and may keep'),
 });
 export type OwnObjects = z.infer<typeof OwnObjects>;

@@ -31,7 +31,9 @@ export const PersonChange = z.strictObject({
 export type PersonChange = z.infer<typeof PersonChange>;
 
 const SignedIn = z.strictObject({
-  ...f.members('id:text name:text email:text'),
+  id: f.text,
+  name: f.text,
+  email: f.text,
   role: z.enum(PERSON_ROLES),
   user: f.someText,
 });
@@ -40,7 +42,8 @@ export const ShownPerson = SignedIn.extend({
   ...f.kind('person'),
   state: z.enum(['disabled', 'active', 'invited']),
   oidc: f.flag.describe('has signed in with OpenID Connect'),
-  ...f.members('signed_in_at:moment|null created_at:moment'),
+  signed_in_at: f.someMoment,
+  created_at: f.moment,
 }).meta({ id: 'Person' });
 export type ShownPerson = z.infer<typeof ShownPerson>;
 
@@ -60,6 +63,7 @@ export type ShownSession = z.infer<typeof ShownSession>;
 
 export const ShownLink = z.strictObject({
   purpose: z.enum(Object.keys(LINK_MS) as LinkPurpose[]),
-  ...f.members('name:text|null email:text|null'),
+  name: f.someText,
+  email: f.someText,
 });
 export type ShownLink = z.infer<typeof ShownLink>;

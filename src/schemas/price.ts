@@ -1,6 +1,6 @@
 /** Prices of models: in the configuration file, in the history, and as an import from the public list. */
 import { z } from 'zod';
-import { each, isEmbeddingModel, PRICE_TIERS, RESOLUTION_WORDS, type Resolution } from '../rules/index.ts';
+import { isEmbeddingModel, PRICE_TIERS, RESOLUTION_WORDS, type Resolution } from '../rules/index.ts';
 import * as f from './field.ts';
 
 const tokens = (description: string, example: string, fallback?: string) =>
@@ -30,7 +30,8 @@ const rateFields = {
     '10 times `input`, more than any provider asks',
   ),
   output: tokens(
-    'output tokens; required unless the model makes images or videos, or has `embed` in its name; `"0"` gives its output away',
+    'output tokens; required unless the model makes images or videos, or has `embed` in its name; ' +
+      '`"0"` gives its output away',
     '10',
   ),
   reasoning: tokens('reasoning tokens', '10', 'output'),
@@ -81,16 +82,25 @@ const steps = f.fileField(
       error: 'steps in the order of `above`',
     })
     .optional(),
-  'rates of calls with more input than `above` tokens, for the whole call. A rate that a step leaves out stays as it is',
+  'rates of calls with more input than `above` tokens, for the whole call. ' +
+    'A rate that a step leaves out stays as it is',
   { example: '[{ above: 200000, input: "6", output: "22.5" }]', fallback: 'one price for every length' },
 );
 
 /** Members that bill what a model makes. A price with none of them gives its replies away. */
 export const REPLY_RATES: readonly string[] = [
-  ...['output', 'image_output', 'per_image', 'video', 'per_video_second', 'per_video'],
+  'output',
+  'image_output',
+  'per_image',
+  'video',
+  'per_video_second',
+  'per_video',
 ];
 
-/** Whether the replies of a text model would be free although its operator has not said so. No rates at all mean no price. */
+/**
+ * Whether the replies of a text model would be free although its operator has not said so. No rates at all mean no
+ * price.
+ */
 export const lacksOutput = (rates: object): boolean =>
   Object.keys(rates).length > 0 && !REPLY_RATES.some((name) => name in rates);
 
@@ -128,16 +138,33 @@ const Tier = z
 
 const videoPrice = ByResolution.optional();
 const NO_VIDEO = 'a video model by this unit cannot be used';
-const videoFields = f.fileFields(
-  `
-video: video tokens: one rate, or a table by resolution | { "720p": "7", "1080p": "7.7" } | ${NO_VIDEO} | ${f.PER_MILLION}
-video_with_video_input: the same for requests with a video in 'content' | "4.3" | 'video' | ${f.PER_MILLION}
-per_video_second: seconds of videos, of a model that is sold by length | { "720p": "0.2", "4k": "0.4" } | ${NO_VIDEO} | ${f.DOLLARS} per second
-per_video_second_with_audio: the same for videos with sound | { "720p": "0.4", "4k": "0.6" } | 'per_video_second' | ${f.DOLLARS} per second
-per_video: videos of a model that is sold by piece | "0.28" | ${NO_VIDEO} | ${f.DOLLARS} per video
-`,
-  each(videoPrice, 'video video_with_video_input per_video_second per_video_second_with_audio per_video'),
-);
+const videoFields = {
+  video: f.fileField(videoPrice, 'video tokens: one rate, or a table by resolution', {
+    example: '{ "720p": "7", "1080p": "7.7" }',
+    fallback: NO_VIDEO,
+    unit: f.PER_MILLION,
+  }),
+  video_with_video_input: f.fileField(videoPrice, 'the same for requests with a video in `content`', {
+    example: '"4.3"',
+    fallback: '`video`',
+    unit: f.PER_MILLION,
+  }),
+  per_video_second: f.fileField(videoPrice, 'seconds of videos, of a model that is sold by length', {
+    example: '{ "720p": "0.2", "4k": "0.4" }',
+    fallback: NO_VIDEO,
+    unit: `${f.DOLLARS} per second`,
+  }),
+  per_video_second_with_audio: f.fileField(videoPrice, 'the same for videos with sound', {
+    example: '{ "720p": "0.4", "4k": "0.6" }',
+    fallback: '`per_video_second`',
+    unit: `${f.DOLLARS} per second`,
+  }),
+  per_video: f.fileField(videoPrice, 'videos of a model that is sold by piece', {
+    example: '"0.28"',
+    fallback: NO_VIDEO,
+    unit: `${f.DOLLARS} per video`,
+  }),
+};
 export const VIDEO_RATE_NAMES = Object.keys(videoFields) as (keyof typeof videoFields)[];
 
 export const Prices = z.strictObject({
@@ -145,7 +172,8 @@ export const Prices = z.strictObject({
   steps,
   tiers: f.fileField(
     z.partialRecord(z.enum(PRICE_TIERS), Tier).optional(),
-    'service tiers `priority`, `flex` and `fast`, and `batch` for requests of batches: rates of their own, with `steps`, or a `multiplier` of all rates',
+    'service tiers `priority`, `flex` and `fast`, and `batch` for requests of batches: ' +
+      'rates of their own, with `steps`, or a `multiplier` of all rates',
     {
       example: '{ priority: { multiplier: "2" } }',
       fallback: 'requests for a tier get 400, batches have the other rates',
@@ -158,7 +186,9 @@ export const shownRates = f.anyObject.nullable().describe('rates in the form of 
 export type ShownRates = NonNullable<z.infer<typeof shownRates>>;
 
 export const ShownPrice = f.named('Price', {
-  ...f.members('id:text model:text group:text'),
+  id: f.text,
+  model: f.text,
+  group: f.text,
   removed: f.flag.describe('the model no longer exists'),
   valid_from: f.moment,
   prices: shownRates,
@@ -175,7 +205,9 @@ export const ShownPrice = f.named('Price', {
 export type ShownPrice = z.infer<typeof ShownPrice>;
 
 const ShownRateChange = z.strictObject({
-  ...f.members('rate:text before:text|null after:text|null'),
+  rate: f.text,
+  before: f.someText,
+  after: f.someText,
   suspicious: f.flag.describe('disappears, drops to zero, or changes by more than ten times'),
 });
 export type ShownRateChange = z.infer<typeof ShownRateChange>;
@@ -186,13 +218,17 @@ export const PriceImport = z.strictObject({
   plan: f.text.describe('names the plan; send it back to apply it'),
   changes: f.list(
     z.strictObject({
-      ...f.members('group:text model:text'),
+      group: f.text,
+      model: f.text,
       source: f.text.describe('provider and model of the public list'),
-      ...f.members('valid_from:text|null prices:object cost:object'),
+      valid_from: f.someText,
+      prices: f.anyObject,
+      cost: f.anyObject,
       rates: f.list(ShownRateChange),
     }),
   ),
-  ...f.members('unchanged:integer remarks:texts'),
+  unchanged: f.integer,
+  remarks: f.texts,
   skipped: f.texts.describe('models without an importable price, with the reason'),
 });
 export type PriceImport = z.infer<typeof PriceImport>;

@@ -10,9 +10,13 @@ export type ErrorSide = (typeof ERROR_SIDES)[number];
 export const OwnRequest = f.named('OwnRequest', {
   ...f.kind('request'),
   currency: f.USD.currency.optional(),
-  ...f.members('id:text at:moment'),
+  id: f.text,
+  at: f.moment,
   key: f.someText.describe('null where the call has no known key'),
-  ...f.members('group:text|null operation:text model:text|null dialect:text|null'),
+  group: f.someText,
+  operation: f.text,
+  model: f.someText,
+  dialect: f.someText,
   stream: f.flag.nullable(),
   status: f.integer,
   outcome: z.enum(['completed', 'client_closed', 'interrupted']),
@@ -21,7 +25,8 @@ export const OwnRequest = f.named('OwnRequest', {
   error: z.enum(ERROR_SIDES).nullable().describe('on whose side the failure was'),
   dropped: f.texts.describe('fields that did not reach the provider'),
   changed: f.texts.describe('fields that were converted to another form'),
-  ...f.members('first_byte_ms:ms|null total_ms:ms'),
+  first_byte_ms: f.someMilliseconds,
+  total_ms: f.milliseconds,
   added_ms: f.someMilliseconds.describe('the part of the gateway, in milliseconds'),
   usage: f.anyObject.nullable().describe('tokens and pieces by kind'),
   estimated: f.flag.nullable(),
@@ -33,15 +38,23 @@ export type OwnRequest = z.infer<typeof OwnRequest>;
 /** Members after `start_ms` are absent while the attempt runs. */
 const ShownAttempt = z.strictObject({
   group: f.text.describe('of a line of another group that took the call').optional(),
-  ...f.members('account:text start_ms:ms model?:text outcome?:text fault?:text status?:integer first_byte_ms?:ms'),
-  ...f.members('end_ms?:ms'),
+  account: f.text,
+  start_ms: f.milliseconds,
+  model: f.text.optional(),
+  outcome: f.text.optional(),
+  fault: f.text.optional(),
+  status: f.integer.optional(),
+  first_byte_ms: f.milliseconds.optional(),
+  end_ms: f.milliseconds.optional(),
   message: f.text.describe('of the provider about the failure').optional(),
   request_id: f.text.describe("the provider's id of the failed request").optional(),
 });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 
 const PriceLine = z.strictObject({
-  ...f.members('part:text count:integer rate:dollars'),
+  part: f.text,
+  count: f.integer,
+  rate: f.dollars,
   per: z.enum(['million_tokens', 'piece', 'hour']).describe('what the rate is for; time is counted in seconds'),
   amount: f.dollars,
 });
@@ -56,7 +69,8 @@ export const PricedCall = z.strictObject({
   lines: f.list(PriceLine),
   subtotal: f.dollars,
   group_multiplier: f.someText.describe('null where it is not known any more, and for background responses'),
-  ...f.members('user_multiplier:text|null charge:dollars'),
+  user_multiplier: f.someText,
+  charge: f.dollars,
 });
 export type PricedCall = z.infer<typeof PricedCall>;
 
@@ -65,7 +79,8 @@ const ProviderBill = z.strictObject({
   lines: f.list(PriceLine),
   subtotal: f.dollars,
   multiplier: f.someText.describe('of the account as it is now; null when it differs from that of the call'),
-  ...f.members('cost:dollars margin:dollars'),
+  cost: f.dollars,
+  margin: f.dollars,
   margin_percent: z.number().nullable().describe('of the charge; null without a charge'),
 });
 export type ProviderBill = z.infer<typeof ProviderBill>;
@@ -78,9 +93,14 @@ export type CallPrice = z.infer<typeof CallPrice>;
 
 export const LoggedRequest = OwnRequest.extend({
   user: f.someText.describe('null where the call has no known key'),
-  ...f.members('account:text|null upstream_model:text|null target_dialect:text|null converted:flag'),
+  account: f.someText,
+  upstream_model: f.someText,
+  target_dialect: f.someText,
+  converted: f.flag,
   attempts: f.list(ShownAttempt),
-  ...f.members('failover_ms:ms|null cost:dollars|null price:text|null'),
+  failover_ms: f.someMilliseconds,
+  cost: f.someDollars,
+  price: f.someText,
   session: f.someText.describe('calls of one conversation have the same value'),
   pricing: CallPrice.optional(),
 }).meta({ id: 'LoggedRequest' });
@@ -116,7 +136,8 @@ export type ShownCapture = z.infer<typeof ShownCapture>;
 
 export const ShownQuote = CallPrice.extend({
   object: z.literal('quote'),
-  ...f.members('group:text model:text'),
+  group: f.text,
+  model: f.text,
   line: f.text.describe('the line of the catalog that the name resolves to'),
   free: f.flag,
   at_most: f.flag.describe('a video: the most that it can cost'),

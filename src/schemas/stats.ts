@@ -46,7 +46,8 @@ export type Stats = z.infer<typeof Stats>;
 const faults = z.record(f.text, f.integer).describe('failed attempts by fault');
 
 export const AccountStats = StatsSums.extend({
-  ...f.members('account:text group:text'),
+  account: f.text,
+  group: f.text,
   cache_hit_share: some.describe('share of input tokens that the provider read from its cache; null without input'),
   faults: faults.describe('failed attempts by fault, also those that another account made good'),
   models: f.list(z.strictObject({ model: f.text, requests: f.integer, errors: f.integer, faults })),

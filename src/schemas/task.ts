@@ -19,7 +19,8 @@ export const shownTaskError = z
 
 const TaskHold = z.strictObject({
   state: z.enum(['held', 'review', 'settled', 'released']),
-  ...f.members('held:dollars charged:dollars|null'),
+  held: f.dollars,
+  charged: f.someDollars,
 });
 export type TaskHold = z.infer<typeof TaskHold>;
 
@@ -39,21 +40,25 @@ export const taskCharge = TaskCharge.nullable().describe(
 );
 
 export const CallerTask = f.named('Task', {
-  ...f.members('id:text model:text'),
+  id: f.text,
+  model: f.text,
   status: z.enum(TASK_STATUSES),
   progress: z.int().min(0).max(100),
   error: shownTaskError,
-  ...f.members('created_at:seconds updated_at:seconds'),
+  created_at: f.seconds,
+  updated_at: f.seconds,
   content: z
     .strictObject({ video_url: f.text, last_frame_url: f.text.optional() })
     .describe('only after success')
     .optional(),
   usage: taskUsage.optional(),
   duration: f.integer.describe('seconds; absent until it is known').optional(),
-  ...f.members('resolution?:text ratio?:text'),
+  resolution: f.text.optional(),
+  ratio: f.text.optional(),
   ...ONLY_SOME,
   generate_audio: f.flag.describe('as reported, as requested, or the default').optional(),
-  ...f.members('watermark?:flag return_last_frame?:flag'),
+  watermark: f.flag.optional(),
+  return_last_frame: f.flag.optional(),
   result_expires_at: f.seconds
     .nullable()
     .describe('with `include=expiry`: until when the results of a success can be read at least')
@@ -68,7 +73,9 @@ export const CallerTask = f.named('Task', {
 /** Links that need no key. */
 export const ResultLinks = f.named('ResultLinks', {
   object: z.literal('video.links'),
-  ...f.members('video_url:text last_frame_url?:text expires_at:seconds'),
+  video_url: f.text,
+  last_frame_url: f.text.optional(),
+  expires_at: f.seconds,
 });
 
 /** With its money, for the people of the user. */
@@ -78,16 +85,27 @@ export type OwnTask = z.infer<typeof OwnTask>;
 export const OperatorTask = f.named('OperatorTask', {
   ...f.kind('task'),
   currency: f.USD.currency.optional(),
-  ...f.members('id:text user:text key:text group:text account:text|null upstream_task:text|null model:text'),
+  id: f.text,
+  user: f.text,
+  key: f.text,
+  group: f.text,
+  account: f.someText,
+  upstream_task: f.someText,
+  model: f.text,
   status: z.enum(TASK_STATUSES),
   submission: z.enum(['pending', 'sending', 'confirmed', 'unknown']),
   progress: f.integer,
   error: z.looseObject({ code: f.text.optional(), message: f.text.optional() }).nullable(),
   parameters: f.anyObject.describe('as reported, else as requested'),
-  ...f.members('tokens:integer|null has_last_frame:flag'),
+  tokens: f.someInteger,
+  has_last_frame: f.flag,
   hold: TaskHold.nullable(),
-  ...f.members('in_review:flag callback_host:text|null created_at:moment updated_at:moment finished_at:moment|null'),
-  ...f.members('assets?:texts'),
+  in_review: f.flag,
+  callback_host: f.someText,
+  created_at: f.moment,
+  updated_at: f.moment,
+  finished_at: f.someMoment,
+  assets: f.texts.optional(),
 });
 export type OperatorTask = z.infer<typeof OperatorTask>;
 
@@ -119,24 +137,40 @@ export type TaskEstimate = z.infer<typeof TaskEstimate>;
 
 /** A task whose charge is not known, so that an operator decides about its hold. */
 export const Review = f.named('Review', {
-  ...f.members('task:text user:text model:text account:text|null upstream_task:text|null held:dollars'),
-  ...f.members('tokens:integer|null'),
+  task: f.text,
+  user: f.text,
+  model: f.text,
+  account: f.someText,
+  upstream_task: f.someText,
+  held: f.dollars,
+  tokens: f.someInteger,
   reported: f.someText.describe('the usage as the provider reported it, where it cannot be believed'),
-  ...f.members('created_at:moment finished_at:moment|null asked_until:moment'),
+  created_at: f.moment,
+  finished_at: f.someMoment,
+  asked_until: f.moment,
 });
 export type Review = z.infer<typeof Review>;
 
 /** A task of the provider that may be the one of a submission whose outcome is unknown. */
 export const SubmissionCandidate = z.strictObject({
-  ...f.members('upstream_task:text status:text created_at:moment'),
+  upstream_task: f.text,
+  status: f.text,
+  created_at: f.moment,
   parameters: f.anyObject.describe('as the provider reported them'),
   differs: f.texts.describe('parameters that contradict the request'),
 });
 export type SubmissionCandidate = z.infer<typeof SubmissionCandidate>;
 
-/** A task that was sent and not found at its provider for certain, so that an operator decides which of the candidates is its own. */
+/**
+ * A task that was sent and not found at its provider for certain, so that an operator decides which of the candidates
+ * is its own.
+ */
 export const OpenSubmission = f.named('OpenSubmission', {
-  ...f.members('task:text user:text model:text account:text|null held:dollars'),
+  task: f.text,
+  user: f.text,
+  model: f.text,
+  account: f.someText,
+  held: f.dollars,
   parameters: f.anyObject.describe('as requested'),
   created_at: f.moment,
   decide_until: f.moment.describe('then the task expires and its amount is released'),
@@ -146,7 +180,8 @@ export type OpenSubmission = z.infer<typeof OpenSubmission>;
 
 export const DecidedSubmission = f.named('DecidedSubmission', {
   object: z.literal('submission'),
-  ...f.members('task:text user:text'),
+  task: f.text,
+  user: f.text,
   outcome: z.enum(['assigned', 'dismissed']),
   upstream_task: f.text.optional(),
 });
@@ -154,7 +189,9 @@ export const DecidedSubmission = f.named('DecidedSubmission', {
 export const SettledReview = f.named('ResolvedReview', {
   object: z.literal('review'),
   ...f.USD,
-  ...f.members('task:text user:text'),
+  task: f.text,
+  user: f.text,
   outcome: z.enum(['released', 'charged']),
-  ...f.members('charge:dollars tokens?:integer'),
+  charge: f.dollars,
+  tokens: f.integer.optional(),
 });

@@ -9,8 +9,12 @@ export const DIMENSIONS = ['user', 'key', 'model', 'group', 'account', 'operatio
 export type Dimension = (typeof DIMENSIONS)[number];
 
 const counts = {
-  ...f.members('requests:integer input_tokens:integer cached_input_tokens:integer cache_write_tokens:integer'),
-  ...f.members('output_tokens:integer reasoning_tokens:integer'),
+  requests: f.integer,
+  input_tokens: f.integer,
+  cached_input_tokens: f.integer,
+  cache_write_tokens: f.integer,
+  output_tokens: f.integer,
+  reasoning_tokens: f.integer,
 };
 
 /** One group of counts in the response to GET /v1/usage (G 4.10). */
@@ -34,7 +38,9 @@ export const CallerUsage = Report.extend({
   object: z.literal('usage'),
   ...f.USD,
   key: z.strictObject({
-    ...f.members('id:text name:text group:text'),
+    id: f.text,
+    name: f.text,
+    group: f.text,
     groups: f.texts.describe('of a key with several').optional(),
   }),
   balance: BalanceReport,
@@ -49,10 +55,12 @@ export const RequestUsage = f.named('RequestUsage', {
   status: z
     .enum(['charged', 'pending', 'not_charged', 'task'])
     .describe(
-      '`pending`: its charge is not booked yet; `not_charged`: it cost nothing; `task`: it created a video task, which has its own charge',
+      '`pending`: its charge is not booked yet; `not_charged`: it cost nothing; ' +
+        '`task`: it created a video task, which has its own charge',
     ),
   at: f.moment.describe('when it was charged; before that, when it began'),
-  ...f.members('model:text|null operation:text'),
+  model: f.someText,
+  operation: f.text,
   usage: z.record(f.text, f.integer).nullable().describe('tokens and pieces by kind'),
   estimated: f.flag.nullable(),
   charge: f.someDollars,
@@ -83,11 +91,21 @@ export type BillingUsage = z.infer<typeof BillingUsage>;
 
 const Measured = z.strictObject({
   ...counts,
-  ...f.members('audio_tokens:integer image_tokens:integer searches:integer images:integer estimated_requests:integer'),
+  audio_tokens: f.integer,
+  image_tokens: f.integer,
+  searches: f.integer,
+  images: f.integer,
+  estimated_requests: f.integer,
 });
 const By = z
   .strictObject({
-    ...f.members('user:text key:text model:text group:text account:text operation:text day:text'),
+    user: f.text,
+    key: f.text,
+    model: f.text,
+    group: f.text,
+    account: f.text,
+    operation: f.text,
+    day: f.text,
   } satisfies Record<Dimension, z.ZodType>)
   .partial();
 
@@ -96,7 +114,8 @@ export const OperatorMeasures = Measured.extend({
   revenue: f.dollars.describe('charged to users'),
   cost: unknown,
   margin: unknown,
-  ...f.members('known_cost:dollars unknown_cost_requests:integer'),
+  known_cost: f.dollars,
+  unknown_cost_requests: f.integer,
 });
 /** Users never see what providers cost. */
 export const UserMeasures = Measured.extend({ charge: f.dollars });
@@ -117,20 +136,31 @@ export type UserUsagePage = z.infer<typeof UserUsagePage>;
 const priceId = f.someText.describe('the price that was in force');
 
 export const ShownRecord = f.named('UsageRecord', {
-  ...f.members('id:text at:moment user:text key:text group:text account:text model:text operation:text'),
-  ...f.members('request_id:text'),
+  id: f.text,
+  at: f.moment,
+  user: f.text,
+  key: f.text,
+  group: f.text,
+  account: f.text,
+  model: f.text,
+  operation: f.text,
+  request_id: f.text,
   usage: f.anyObject.describe('tokens and pieces by kind'),
-  ...f.members('images:integer charge:dollars cost:dollars|null'),
+  images: f.integer,
+  charge: f.dollars,
+  cost: f.someDollars,
   price: priceId,
   estimated: f.flag,
 });
 
 export const QuarantinedRecord = f.named('QuarantinedRecord', {
   ...f.kind('quarantined_record'),
-  ...f.members('id:text fault:text'),
+  id: f.text,
+  fault: f.text,
   record: f.anyObject.nullable().describe('as the journal held it'),
   created_at: f.moment,
   outcome: z.enum(['charged', 'dismissed']).nullable(),
-  ...f.members('reason:text|null resolved_at:moment|null'),
+  reason: f.someText,
+  resolved_at: f.someMoment,
 });
 export type QuarantinedRecord = z.infer<typeof QuarantinedRecord>;

@@ -6,31 +6,43 @@ import { ShownGroup } from './group.ts';
 import { limitFields, OF_USER, spentFields } from './limits.ts';
 
 export const UserEntry = z.strictObject({
-  ...f.fileFields(
-    `
-id: name of the user, the owner of a wallet and of keys | ana
-email: address, for operators | ana@example.test
-balance: opening balance, booked once; later changes of the field do nothing. Negative for a user who owes you | "100" | "0" | US dollars
-multiplier: of every price for this user | "0.9" | "1"
-max_keys: valid keys that people of the user may make in the console | 10 | 0 | keys
-key_groups: groups of these keys, video groups included | [openai] | all
-video_creates: creates of each kind of video object per minute | 600 | 'VIDEO_CREATES_PER_MINUTE' | requests
-max_files: files that the user may keep | 50000 | 10,000
-max_file_mib: what they may hold together | 4096 | 1,024 | MiB
-end_users: the user is another gateway that names its own users in 'x-gateway-end-user': limits of video operations apply to each | true | false
-`,
-    {
-      id: z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
-      email: f.email.optional(),
-      balance: f.signedMoney.optional(),
-      multiplier: f.factor.optional(),
-      max_keys: z.number().int().min(0).max(1_000).optional(),
-      key_groups: z.array(f.text).optional(),
-      video_creates: f.count.optional(),
-      max_files: f.count.optional(),
-      max_file_mib: f.count.optional(),
-      end_users: z.boolean().optional(),
-    },
+  id: f.fileField(
+    z.string().regex(USER_ID, 'letters, digits, dot, dash and underscore, at most 64'),
+    'name of the user, the owner of a wallet and of keys',
+    { example: 'ana' },
+  ),
+  email: f.fileField(f.email.optional(), 'address, for operators', { example: 'ana@example.test' }),
+  balance: f.fileField(
+    f.signedMoney.optional(),
+    'opening balance, booked once; later changes of the field do nothing. Negative for a user who owes you',
+    { example: '"100"', fallback: '"0"', unit: f.DOLLARS },
+  ),
+  multiplier: f.fileField(f.factor.optional(), 'of every price for this user', { example: '"0.9"', fallback: '"1"' }),
+  max_keys: f.fileField(
+    z.number().int().min(0).max(1_000).optional(),
+    'valid keys that people of the user may make in the console',
+    { example: '10', fallback: '0', unit: 'keys' },
+  ),
+  key_groups: f.fileField(z.array(f.text).optional(), 'groups of these keys, video groups included', {
+    example: '[openai]',
+    fallback: 'all',
+  }),
+  video_creates: f.fileField(f.count.optional(), 'creates of each kind of video object per minute', {
+    example: '600',
+    fallback: '`VIDEO_CREATES_PER_MINUTE`',
+    unit: 'requests',
+  }),
+  max_files: f.fileField(f.count.optional(), 'files that the user may keep', { example: '50000', fallback: '10,000' }),
+  max_file_mib: f.fileField(f.count.optional(), 'what they may hold together', {
+    example: '4096',
+    fallback: '1,024',
+    unit: 'MiB',
+  }),
+  end_users: f.fileField(
+    z.boolean().optional(),
+    'the user is another gateway that names its own users in `x-gateway-end-user`: ' +
+      'limits of video operations apply to each',
+    { example: 'true', fallback: 'false' },
   ),
   ...limitFields(OF_USER),
 });
@@ -42,8 +54,13 @@ export const UserChange = z.strictObject({ ...f.removable(others), multiplier, m
 
 export const ShownUser = NewUser.extend({
   ...f.kind('user'),
-  ...f.members('email:text|null multiplier:factor max_keys:integer video_creates:integer|null end_users:flag'),
-  ...f.members('max_files:integer|null max_file_mib:integer|null'),
+  email: f.someText,
+  multiplier: f.factorText,
+  max_keys: f.integer,
+  video_creates: f.someInteger,
+  end_users: f.flag,
+  max_files: f.someInteger,
+  max_file_mib: f.someInteger,
   key_groups: f.texts.nullable().describe('null: every group'),
   created_at: f.moment,
   erased_at: f.someMoment.describe('when the erasure of the user began; the user cannot be changed any more'),
@@ -63,8 +80,9 @@ export const ShownErasure = f.named('Erasure', {
   erases: counts.describe('what there is to erase, or was, by kind; counted up to 100,000'),
   waits_for: counts.describe('what has to end, or to be deleted at its provider, before the erasure is finished'),
   left_at_providers: f.integer.describe('objects that could not be deleted at their provider'),
-  balance: z.strictObject(f.members('available:dollars held:dollars')).describe('stays in the ledger'),
-  ...f.members('requested_at:moment|null finished_at:moment|null'),
+  balance: z.strictObject({ available: f.dollars, held: f.dollars }).describe('stays in the ledger'),
+  requested_at: f.someMoment,
+  finished_at: f.someMoment,
 });
 export type ShownErasure = z.infer<typeof ShownErasure>;
 

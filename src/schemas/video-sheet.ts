@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import * as rules from '../rules/index.ts';
 import { can } from './account-capabilities.ts';
-import { count, fileFields } from './field.ts';
+import { count, fileField } from './field.ts';
 
 /** Longer than any video that is made at once; bounds lists and holds. */
 const MAX_SECONDS = 3_600;
@@ -34,59 +34,82 @@ const Condition = z.strictObject({
 });
 
 export const VIDEO_MEMBERS = {
-  ...fileFields(
-    `
-extends: of a video model: the sheet that it has, apart from the following members | seedance-2.5 | by the name of the model, else that of the variant
-unit: of a video model: what its price is for | seconds | 'tokens'
-durations: of a video model: lengths of a video, as a range or a list | { min: 4, max: 30 } | - | seconds
-`,
-    {
-      extends: z.enum(rules.SHEET_NAMES).optional(),
-      unit: z.enum(rules.PRICE_UNITS).optional(),
-      durations: z
-        .union([rangeOf(seconds), z.array(seconds).min(1).max(MAX_ENTRIES)], { error: 'a range, or a list of lengths' })
-        .optional(),
-    },
+  extends: fileField(
+    z.enum(rules.SHEET_NAMES).optional(),
+    'of a video model: the sheet that it has, apart from the following members',
+    { example: 'seedance-2.5', fallback: 'by the name of the model, else that of the variant' },
+  ),
+  unit: fileField(z.enum(rules.PRICE_UNITS).optional(), 'of a video model: what its price is for', {
+    example: 'seconds',
+    fallback: '`tokens`',
+  }),
+  durations: fileField(
+    z
+      .union([rangeOf(seconds), z.array(seconds).min(1).max(MAX_ENTRIES)], { error: 'a range, or a list of lengths' })
+      .optional(),
+    'of a video model: lengths of a video, as a range or a list',
+    { example: '{ min: 4, max: 30 }', unit: 'seconds' },
   ),
   automatic_duration: can('of a video model: `duration: -1` lets the model choose', 'true'),
-  ...fileFields(
-    `
-default_duration: of a video model: length of a video whose request gives none | 5 | - | seconds
-sizes: of a video model: pixels by resolution and ratio; a resolution replaces that of the sheet | { 768p: { "16:9": 1366x768 } }
-resolutions: of a video model: its resolutions | [480p, 720p]
-ratios: of a video model: its ratios | ["16:9", "9:16"]
-frames_per_second: of a video model: frames of a second | 30
-references: of a video model: the most items with a role; 0 for a role that it lacks | { reference_image: 30, reference_video: 10 }
-exclusive_roles: of a video model: sets of roles; those of different sets do not go together | [[first_frame, last_frame], [reference_image]]
-companion_roles: of a video model: roles that need an item with one of others | { last_frame: [first_frame] }
-members: of a video model: further members of a request: their words, the range of an integer, 'true' for a boolean; 'false' removes one | { output_format: [mp4, mov], priority: { min: 0, max: 9 }, seed: false }
-conditions: of a video model: a request that has 'when' gives 'only' these values, or none, and 'needs' an item with the role | [{ when: { resolution: 1080p }, only: { duration: [8] } }]
-input_video_seconds: of a video model: the longest input of videos, which is held for a request with one | 30 | - | seconds
-`,
-    {
-      default_duration: seconds.optional(),
-      sizes: z
-        .partialRecord(
-          z.enum(rules.RESOLUTION_WORDS),
-          z.partialRecord(fixedRatio, size).refine((row) => Object.keys(row).length > 0, 'at least one ratio'),
-        )
-        .optional(),
-      resolutions: z.array(z.enum(rules.RESOLUTION_WORDS)).min(1).optional(),
-      ratios: z.array(z.enum(rules.RATIO_WORDS)).min(1).optional(),
-      frames_per_second: count.max(240).optional(),
-      references: z.partialRecord(role, z.int().min(0).max(MAX_ENTRIES)).optional(),
-      exclusive_roles: z.array(z.array(role).min(1)).max(MAX_ENTRIES).optional(),
-      companion_roles: z.partialRecord(role, z.array(role).min(1)).optional(),
-      members: few(z.union([z.boolean(), z.array(word).min(1).max(MAX_ENTRIES), rangeOf(z.int())]))
-        .superRefine((members, context) => {
-          for (const name of Object.keys(members))
-            if (!MEMBER_NAME.test(name) || rules.RESERVED_MEMBERS.includes(name))
-              context.addIssue({ code: 'custom', path: [name], message: MEMBER_EXPECTED, input: members[name] });
-        })
-        .optional(),
-      conditions: z.array(Condition).max(MAX_ENTRIES).optional(),
-      input_video_seconds: seconds.optional(),
-    },
+  default_duration: fileField(seconds.optional(), 'of a video model: length of a video whose request gives none', {
+    example: '5',
+    unit: 'seconds',
+  }),
+  sizes: fileField(
+    z
+      .partialRecord(
+        z.enum(rules.RESOLUTION_WORDS),
+        z.partialRecord(fixedRatio, size).refine((row) => Object.keys(row).length > 0, 'at least one ratio'),
+      )
+      .optional(),
+    'of a video model: pixels by resolution and ratio; a resolution replaces that of the sheet',
+    { example: '{ 768p: { "16:9": 1366x768 } }' },
+  ),
+  resolutions: fileField(
+    z.array(z.enum(rules.RESOLUTION_WORDS)).min(1).optional(),
+    'of a video model: its resolutions',
+    { example: '[480p, 720p]' },
+  ),
+  ratios: fileField(z.array(z.enum(rules.RATIO_WORDS)).min(1).optional(), 'of a video model: its ratios', {
+    example: '["16:9", "9:16"]',
+  }),
+  frames_per_second: fileField(count.max(240).optional(), 'of a video model: frames of a second', { example: '30' }),
+  references: fileField(
+    z.partialRecord(role, z.int().min(0).max(MAX_ENTRIES)).optional(),
+    'of a video model: the most items with a role; 0 for a role that it lacks',
+    { example: '{ reference_image: 30, reference_video: 10 }' },
+  ),
+  exclusive_roles: fileField(
+    z.array(z.array(role).min(1)).max(MAX_ENTRIES).optional(),
+    'of a video model: sets of roles; those of different sets do not go together',
+    { example: '[[first_frame, last_frame], [reference_image]]' },
+  ),
+  companion_roles: fileField(
+    z.partialRecord(role, z.array(role).min(1)).optional(),
+    'of a video model: roles that need an item with one of others',
+    { example: '{ last_frame: [first_frame] }' },
+  ),
+  members: fileField(
+    few(z.union([z.boolean(), z.array(word).min(1).max(MAX_ENTRIES), rangeOf(z.int())]))
+      .superRefine((members, context) => {
+        for (const name of Object.keys(members))
+          if (!MEMBER_NAME.test(name) || rules.RESERVED_MEMBERS.includes(name))
+            context.addIssue({ code: 'custom', path: [name], message: MEMBER_EXPECTED, input: members[name] });
+      })
+      .optional(),
+    'of a video model: further members of a request: ' +
+      'their words, the range of an integer, `true` for a boolean; `false` removes one',
+    { example: '{ output_format: [mp4, mov], priority: { min: 0, max: 9 }, seed: false }' },
+  ),
+  conditions: fileField(
+    z.array(Condition).max(MAX_ENTRIES).optional(),
+    'of a video model: a request that has `when` gives `only` these values, or none, and `needs` an item with the role',
+    { example: '[{ when: { resolution: 1080p }, only: { duration: [8] } }]' },
+  ),
+  input_video_seconds: fileField(
+    seconds.optional(),
+    'of a video model: the longest input of videos, which is held for a request with one',
+    { example: '30', unit: 'seconds' },
   ),
   cancel_queued: can('of a video model: a task that has not started can be cancelled', 'false'),
   delete_tasks: can('of a video model: its tasks can be cancelled and deleted', 'true'),

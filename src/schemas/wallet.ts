@@ -6,11 +6,14 @@ import { pageOf } from './page.ts';
 export const WalletReport = f.named('Balance', {
   ...f.kind('balance'),
   currency: f.USD.currency.optional(),
-  ...f.members('user:text credits:dollars debits:dollars'),
+  user: f.text,
+  credits: f.dollars,
+  debits: f.dollars,
   held: f.dollars.describe('set aside for video tasks'),
   available: f.dollars,
   leased: f.dollars.describe('reserved by servers for calls; part of `available`'),
-  ...f.members('open_holds:integer open_leases:integer'),
+  open_holds: f.integer,
+  open_leases: f.integer,
   spent_day: f.dollars.describe('charged in this UTC day'),
   spent_month: f.dollars.describe('charged in this UTC month'),
   spend_day: f.someDollars.describe('limit of the user a day'),
@@ -25,17 +28,25 @@ export type CreditKind = (typeof CREDIT_KINDS)[number];
 export const ShownCredit = f.named('Credit', {
   object: z.literal('credit'),
   ...f.USD,
-  ...f.members('entry:text user:text amount:dollars'),
+  entry: f.text,
+  user: f.text,
+  amount: f.dollars,
   kind: z.enum(CREDIT_KINDS),
-  ...f.members('reason:text reference:text at:moment'),
+  reason: f.text,
+  reference: f.text,
+  at: f.moment,
 });
 export type ShownCredit = z.infer<typeof ShownCredit>;
 
 /** In the order of the columns of a CSV. */
 export const ShownMovement = f.named('Movement', {
-  ...f.members('entry:text at:moment kind:text amount:dollars'),
+  entry: f.text,
+  at: f.moment,
+  kind: f.text,
+  amount: f.dollars,
   balance: f.dollars.describe('after the movement'),
-  ...f.members('reference:text reason:text'),
+  reference: f.text,
+  reason: f.text,
   price: f.someText.describe('the price that was in force'),
 });
 export type ShownMovement = z.infer<typeof ShownMovement>;

@@ -101,13 +101,16 @@ export const warningDefaults = ({ kind: name, scope, period }: NewWarning) => ({
 
 export const ShownWarning = f.named('Warning', {
   ...f.kind('warning'),
-  ...f.members('id:text name:text'),
+  id: f.text,
+  name: f.text,
   kind: ruleKind,
   scope: z.enum(scopes),
   subject: f.someText.describe('null: each of the scope'),
   subject_name: f.someText.describe('of a key'),
   period: z.enum(periods).nullable(),
-  ...f.members('amount:dollars|null percent:integer|null min_calls:integer|null'),
+  amount: f.someDollars,
+  percent: f.someInteger,
+  min_calls: f.someInteger,
   states: f.list(z.enum(rules.ACCOUNT_TROUBLES)).nullable(),
   destinations: f.texts.nullable().describe('null: all'),
   paused: f.flag,
@@ -140,7 +143,8 @@ function isTimeZone(name: string): boolean {
 const destinationKind = z
   .enum(rules.DESTINATION_KINDS)
   .describe(
-    '`webhook`: signed JSON; `slack`: an incoming webhook of Slack; `teams`: a workflow webhook of Teams; `mail`: needs `SMTP_URL`',
+    '`webhook`: signed JSON; `slack`: an incoming webhook of Slack; ' +
+      '`teams`: a workflow webhook of Teams; `mail`: needs `SMTP_URL`',
   );
 const addresses = z.array(f.email.max(254)).min(1).max(rules.WARNING_LIMITS.addresses).describe('of `mail`');
 const destinationName = f.line(100, 'how the destination is shown');
@@ -172,7 +176,8 @@ export type DestinationChange = z.infer<typeof DestinationChange>;
 
 export const ShownDestination = f.named('WarningDestination', {
   ...f.kind('warning_destination'),
-  ...f.members('id:text name:text'),
+  id: f.text,
+  name: f.text,
   kind: z.enum(rules.DESTINATION_KINDS),
   host: f.someText,
   addresses: f.texts.nullable(),
@@ -184,7 +189,11 @@ export type ShownDestination = z.infer<typeof ShownDestination>;
 
 export const DestinationTest = f.named('WarningDestinationTest', {
   object: z.literal('warning_destination_test'),
-  ...f.members('id:text delivered:flag status:integer|null error:text|null duration_ms:integer'),
+  id: f.text,
+  delivered: f.flag,
+  status: f.someInteger,
+  error: f.someText,
+  duration_ms: f.integer,
 });
 export type DestinationTest = z.infer<typeof DestinationTest>;
 
@@ -199,12 +208,14 @@ export const MAIL = { mail: f.flag.describe('whether `SMTP_URL` is set') };
 
 export const NoticeContent = z.strictObject({
   rule: z.strictObject({
-    ...f.members('id:text name:text'),
+    id: f.text,
+    name: f.text,
     kind: z.enum(rules.WARNING_KIND_NAMES),
     scope: z.enum(scopes),
     period: z.enum(periods).nullable(),
     amount: f.dollars.nullable(),
-    ...f.members('percent:integer|null min_calls:integer|null'),
+    percent: f.someInteger,
+    min_calls: f.someInteger,
   }),
   count: f.integer.describe('subjects that crossed the threshold'),
   subjects: f
@@ -221,14 +232,19 @@ export type NoticeContent = z.infer<typeof NoticeContent>;
 
 export const ShownNotice = NoticeContent.extend({
   ...f.kind('notice'),
-  ...f.members('id:text title:text created_at:moment'),
+  id: f.text,
+  title: f.text,
+  created_at: f.moment,
   deliveries: f.list(
     z.strictObject({
       destination: f.text,
       name: f.someText.describe('null when the destination is deleted'),
       state: z.enum(rules.NOTICE_DELIVERY_STATES),
-      ...f.members('attempts:integer last_status:integer|null last_error:text|null next_attempt_at:moment|null'),
-      ...f.members('finished_at:moment|null'),
+      attempts: f.integer,
+      last_status: f.someInteger,
+      last_error: f.someText,
+      next_attempt_at: f.someMoment,
+      finished_at: f.someMoment,
     }),
   ),
 }).meta({ id: 'Notice' });
