@@ -1,9 +1,10 @@
-/** `npm run release`: everything to check before a release that needs minutes and the registries. */
+/** `npm run release`: everything to check before a release that needs minutes and the registries, and the cut of the release itself. */
+import { ROOT } from './modules.ts';
 import { type Part, runPart } from './parts.ts';
 
 const PARTS = {
   all: {
-    about: 'all of these but the dashboard, one after the other',
+    about: 'package, deploy, sdks and guides, one after the other',
     run: async () => {
       for (const part of [PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides]) await part.run();
     },
@@ -28,10 +29,31 @@ const PARTS = {
     about: 'installs the clients of docs/guides and runs the blocks of their pages; names of clients for only these',
     run: () => import('./guides.ts'),
   },
+  cut: {
+    about: 'cut 0.3.0: dates the changelog, writes the version, commits, tags and packs; the tree must be clean',
+    run: cut,
+  },
   dashboard: {
     about: 'every panel of the dashboard on a real Prometheus under traffic, after a change to it; five minutes',
     run: () => import('./check-dashboard.ts'),
   },
 } as const satisfies Record<string, Part>;
+
+async function cut(): Promise<void> {
+  const { CutError, cutRelease } = await import('./cut-release.ts');
+  const { packPackage, writeSbom } = await import('./package.ts');
+  const [, , version = ''] = process.argv;
+  try {
+    cutRelease({ root: ROOT, version, day: new Date().toISOString().slice(0, 10) });
+  } catch (error) {
+    if (!(error instanceof CutError)) throw error;
+    console.error(error.message);
+    process.exitCode = 1;
+    return;
+  }
+  console.log(
+    `${packPackage(ROOT)}\n${writeSbom(ROOT)}\nThe tag v${version} is made; push it with its commit: git push --follow-tags`,
+  );
+}
 
 await runPart('release', PARTS, 'all');

@@ -12,7 +12,9 @@ const { every, metrics, body, file } = OPERATION_ERRORS;
 
 /** Beside the errors of every request. */
 const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
-  'operator.alive': { 200: json('It is alive', '{ status: "alive" }', { status: 'alive' }) },
+  'operator.alive': {
+    200: json('It is alive', '{ status: "alive", version: string }', { status: 'alive', version: '1.4.0' }),
+  },
   'operator.ready': {
     200: json('It takes requests', '{ status: "ready" }', { status: 'ready' }),
     503: json('It takes none', '{ status: "not ready", reason: string }', {

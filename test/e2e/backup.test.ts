@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { loadPepper, PEPPER_LOCATION } from '../../src/access/keys/index.ts';
 import { createSealer, parseMasterKeys } from '../../src/core/index.ts';
 import { type Db, migrateTo, openDatabase, readMigrationState } from '../../src/platform/db/index.ts';
+import { version } from '../../src/platform/version.ts';
 import { FORMAT, FrameWriter } from '../../src/program/backup/frames.ts';
 import { BackupError, exportFrames, importFrames } from '../../src/program/backup/index.ts';
 import { runHere } from '../support/cli.ts';
@@ -225,8 +226,7 @@ test('import refuses an export of a newer version, and any other file, with a se
   writeFileSync(text, 'not an export');
   try {
     await assert.rejects(importInto(target, [new FrameWriter().json('header', header)]), {
-      message:
-        /^Dragoman 99\.0\.0 wrote it, with the migration 9999_later, which this version \S+ lacks\. Import it with Dragoman 99/,
+      message: `Dragoman 99.0.0 wrote it, with the migration 9999_later, which this version ${version} lacks. Import it with Dragoman 99.0.0 or later`,
     });
     await assert.rejects(importInto(target, [Buffer.from('not an export')]), /the file is damaged/);
     const imported = await dragoman(['import', text], target);

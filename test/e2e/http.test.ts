@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { connect } from '../../src/platform/db/index.ts';
+import { version } from '../../src/platform/version.ts';
 import type { ErrorFormat } from '../../src/rules/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { errorCode } from '../support/error-body.ts';
@@ -439,7 +440,7 @@ test('G 7 r3: every response has a unique x-request-id', async () => {
 });
 
 test('health, readiness, metrics and OpenAPI endpoints respond', async () => {
-  assert.deepEqual(jsonOf(await exchange(HEALTH)), { status: 'alive' });
+  assert.deepEqual(jsonOf(await exchange(HEALTH)), { status: 'alive', version });
   assert.deepEqual(jsonOf(await exchange(request('GET /readyz HTTP/1.1'))), { status: 'ready' });
   const metrics = await exchange(request('GET /metrics HTTP/1.1'));
   assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/);

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { type Database, openDatabase } from '../../src/platform/db/index.ts';
+import { version } from '../../src/platform/version.ts';
 import { Command, run } from '../support/command.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/wait.ts';
@@ -151,7 +152,7 @@ test('health checks need no worker to say that the server is alive, and one to s
   assert.deepEqual(await check('/readyz'), [200, { status: 'ready' }]);
   process.kill(running, 'SIGSTOP');
   assert.deepEqual(await check('/readyz'), [503, { status: 'not ready', reason: 'the workers do not respond' }]);
-  assert.deepEqual(await check('/healthz'), [200, { status: 'alive' }]);
+  assert.deepEqual(await check('/healthz'), [200, { status: 'alive', version }]);
   for (const pid of [running, ...stopped]) process.kill(pid, 'SIGCONT');
   await until('a worker', async () => (await fetch(url)).status === 404);
 });

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { isSameSecret } from '../../access/keys/index.ts';
 import { type Clock, fail } from '../../core/index.ts';
+import { version } from '../../platform/version.ts';
 import type { Call, Handler, Metrics } from '../../platform/web/index.ts';
 import { idHeaders, METRICS_TYPE, sendJson } from '../../platform/web/index.ts';
 import type { OperatorOperation } from '../../rules/index.ts';
@@ -25,7 +26,7 @@ const METRICS_CACHE_MS = 1_000;
 export function healthHandlers(services: HealthServices) {
   const { clock, metrics, metricsAccess, notReady, publicUrl } = services;
   return {
-    'operator.alive': (call) => sendJson(call, 200, { status: 'alive' }),
+    'operator.alive': (call) => sendJson(call, 200, { status: 'alive', version }),
     'operator.ready': async (call) => {
       const reason = await notReady();
       sendJson(call, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' });

@@ -3,6 +3,7 @@
  * connections or requests the event loop of this process has before it. A process that is only busy is not restarted.
  */
 import { Worker } from 'node:worker_threads';
+import { version } from '../version.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
 
 /** `alive`: the event loop has reached this message. `ready`: it says why no requests should be sent to it, if so. */
@@ -21,6 +22,8 @@ export interface HealthThreadData {
   readonly port: number;
   readonly paths: Readonly<Record<HealthQuestion, string>>;
   readonly limits: HealthLimits;
+  /** Of the program. */
+  readonly version: string;
 }
 
 export type HealthThreadMessage =
@@ -33,7 +36,7 @@ export interface HealthAnswer {
   readonly reason: string | undefined;
 }
 
-export interface HealthListenerOptions extends Omit<HealthThreadData, 'limits'> {
+export interface HealthListenerOptions extends Omit<HealthThreadData, 'limits' | 'version'> {
   /** Resolves to undefined when ready, otherwise to the reason. Must not reject. */
   readonly notReady: () => Promise<string | undefined>;
   readonly limits?: Partial<HealthLimits>;
@@ -61,7 +64,7 @@ export async function openHealthListener({
     // The options of this process, such as those of a test runner, are not for threads.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    workerData: { ...data, limits: { ...LIMITS, ...limits } } satisfies HealthThreadData,
+    workerData: { ...data, limits: { ...LIMITS, ...limits }, version } satisfies HealthThreadData,
   });
   // The process ends without regard to its health.
   thread.unref();

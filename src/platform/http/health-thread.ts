@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { HealthAnswer, HealthQuestion, HealthThreadData, HealthThreadMessage } from './health-listener.ts';
 
-const { host, port, paths, limits } = workerData as HealthThreadData;
+const { host, port, paths, limits, version } = workerData as HealthThreadData;
 const post = (message: HealthThreadMessage): void => parentPort?.postMessage(message);
 
 /** A question to the event loop. All probes wait for the one that is under way. */
@@ -64,7 +64,7 @@ server.on('request', ({ method, url }, response) => {
   if (isRead && url === paths.alive) {
     questions.alive.ask();
     const reason = questions.alive.isLate ? SILENT : undefined;
-    send(response, reason ? 503 : 200, reason ? { status: 'stalled', reason } : { status: 'alive' });
+    send(response, reason ? 503 : 200, reason ? { status: 'stalled', reason } : { status: 'alive', version });
   } else if (isRead && url === paths.ready)
     questions.ready.ask((reason) =>
       send(response, reason ? 503 : 200, reason ? { status: 'not ready', reason } : { status: 'ready' }),
