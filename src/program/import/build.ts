@@ -1,6 +1,6 @@
 /** A configuration, people and a report from a draft. What the configuration cannot hold is left out, and the report says why. */
 import { publicRates } from '../../catalog/setup/index.ts';
-import { FALLBACK, IMPORTED_KINDS, MAX_GROUPS, mistakenBaseUrl, USER_ID } from '../../rules/index.ts';
+import { FALLBACK, importedKind, MAX_GROUPS, mistakenBaseUrl, USER_ID } from '../../rules/index.ts';
 import { AccountEntry, KeyEntry, ModelEntry, type SetupFile, UserEntry } from '../../schemas/index.ts';
 import type { Draft, DraftChannel, ModelPrices, ReportRow } from './draft.ts';
 import { type DraftPool, poolsOf, slugOf } from './pools.ts';
@@ -84,9 +84,9 @@ function ownPools(draft: Draft, pools: DraftPool[]): DraftPool[] {
 
 function accountOf(channel: DraftChannel, n: number, label: string) {
   const { ref, kind, baseUrl, secrets, cloud, proxy, priority, settings } = channel;
-  const row = IMPORTED_KINDS[kind];
-  const isOwnHost = baseUrl === undefined || baseUrl.startsWith(row.baseUrl || 'none');
-  const features = kind === 'openai' && !isOwnHost ? IMPORTED_KINDS.relay.features : row.features;
+  const row = importedKind(kind);
+  const isOwnHost = baseUrl === undefined || baseUrl.startsWith(row.baseUrl ?? 'none');
+  const features = kind === 'openai' && !isOwnHost ? importedKind('relay').features : row.features;
   const models = Object.fromEntries([...channel.models].filter(([name, upstream]) => name !== upstream));
   return {
     ...{ id: `${label}-${slugOf(ref)}${secrets.length > 1 ? `-${n + 1}` : ''}`, base_url: addressOf(channel) },
@@ -99,7 +99,7 @@ function accountOf(channel: DraftChannel, n: number, label: string) {
 
 /** Other gateways add the version to an address; here it is part of it, or not, by the style. */
 function addressOf({ kind, baseUrl, cloud }: DraftChannel): string {
-  const { baseUrl: usual, path, style } = IMPORTED_KINDS[kind];
+  const { baseUrl: usual = '', path = '', style } = importedKind(kind);
   const plain = (baseUrl ?? usual).trim().replace(/\/+$/, '');
   if (!URL.canParse(plain)) return plain;
   const full = cloud || plain.endsWith(path) ? plain : plain + path;
@@ -162,7 +162,7 @@ function fallbackOf(pool: DraftPool, own: readonly DraftPool[]): string[] {
 /** LiteLLM prices a call by the model at the provider, the others by the name that the client used. */
 async function listPrices(draft: Draft, pools: readonly DraftPool[], model: string, now: number): Promise<ModelPrices> {
   for (const { kind, models } of pools.flatMap(({ channels }) => channels)) {
-    const { list } = IMPORTED_KINDS[kind];
+    const { list } = importedKind(kind);
     const names = [model, models.get(model) ?? model];
     for (const name of list === undefined ? [] : draft.source === 'litellm' ? names.reverse() : names) {
       const rates = await publicRates(list ?? '', name, now);

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { entryOf } from '../../core/index.ts';
-import { IMPORTED_KINDS, type ImportedKind, type Style } from '../../rules/index.ts';
+import { type ImportedKind, importedKind, type Style } from '../../rules/index.ts';
 import type { DraftChannel, DraftTariff } from './draft.ts';
 
 export interface DraftPool {
@@ -55,7 +55,7 @@ function poolId(
   { style, channels }: { readonly style: Style; readonly channels: readonly DraftChannel[] },
 ): string {
   const refs = channels.map(({ ref }) => ref).join('.');
-  const isUsual = channels.every(({ kind }) => IMPORTED_KINDS[kind].style === style);
+  const isUsual = channels.every(({ kind }) => importedKind(kind).style === style);
   const id = `${label}-${slugOf(tariff.id)}-${refs}${isUsual ? '' : `-${style}`}`;
   return id.length <= ID_CHARS ? id : `${id.slice(0, ID_CHARS - 9)}-${hash('sha256', id, 'hex').slice(0, 8)}`;
 }
@@ -64,7 +64,7 @@ function poolId(
 function styleOf(kind: ImportedKind, model: string): Style {
   const isClaude = /claude|anthropic/.test(model);
   if (kind === 'vertex' && isClaude) return 'messages';
-  return kind === 'bedrock' && !isClaude ? 'responses' : IMPORTED_KINDS[kind].style;
+  return kind === 'bedrock' && !isClaude ? 'responses' : importedKind(kind).style;
 }
 
 /** Text as a part of an id. What has other letters keeps a short hash of them, so that two names stay two. */
