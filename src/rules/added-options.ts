@@ -1,11 +1,11 @@
 /**
- * Options that the gateway itself writes into a provider's request: fields that the caller did not send, or sent in another form. When
- * a provider rejects one of them, the gateway sends the request again without it. A row states where the body carries the option, how
- * providers name it in their errors, and what the gateway does without from then on. The rows of a dialect are tried in their order.
+ * Options that the gateway itself writes into a provider's request: fields that the caller did not send, or sent in
+ * another form. When a provider rejects one of them, the gateway sends the request again without it. A row states where
+ * the body carries the option, how providers name it in their errors, and what the gateway does without from then on.
+ * The rows of a dialect are tried in their order.
  */
-import { type CapabilityOverrides, type ChatField, flagsIn } from './capabilities.ts';
+import { type CapabilityOverrides, type ChatField } from './capabilities.ts';
 import type { UpstreamDialect } from './groups.ts';
-import { linesOf } from './notation.ts';
 
 export interface AddedOption {
   /** The name in logs and metrics. */
@@ -42,142 +42,388 @@ export type Lesson =
 
 type Reading = 'efforts' | 'budget' | 'maxOutput' | 'room';
 
+type OptionRow = Omit<AddedOption, 'dialect'>;
+
 /** What a model without the newer forms of thinking takes: a budget. */
-const MANUAL_THINKING = 'thinking=manual !display efforts=';
-
-/** `remove`, `remove userId`, `removeEach`, `set FLAGS`, `read efforts`, with `otherwise FLAGS`, `withoutEffort`, `refuse FIELD`. */
-function lessonIn(text: string): Lesson {
-  const [, what = '', rest = '', otherwise] = /^(\w+) ?(.*?)(?: otherwise (.*))?$/.exec(text) ?? [];
-  if (what === 'remove') return { remove: true, ...(rest && { names: rest as 'userId' | 'compaction' }) };
-  if (what === 'set') return { set: flagsIn(rest) };
-  if (what === 'refuse') return { refuse: rest as ChatField };
-  if (what === 'read') return { read: rest as Reading, ...(otherwise && { otherwise: flagsIn(otherwise) }) };
-  return what === 'removeEach' ? { removeEach: true } : { withoutEffort: true };
-}
-
-/**
- * A line is `option: where | lesson | /message/`. `where` is the path of the member, with `=value`; then `param` where errors name the path so,
- * `unless=` as in `unlessCallers`, and `once` for `isForThisCall`.
- */
-const optionsIn = (dialect: UpstreamDialect, text: string): readonly AddedOption[] =>
-  linesOf(text).map((line) => {
-    const [, option = '', where = '', lesson = '', message = '', flags] =
-      /^(.+?): (.+?) \| (.+?) \| \/(.*)\/(\w*)$/.exec(line) ?? [];
-    const [member = '', ...more] = where.split(' ');
-    const [path = '', value] = member.split('=');
-    const unless = more.find((word) => word.startsWith('unless='))?.slice('unless='.length);
-    return {
-      ...{ dialect, option, path, message: new RegExp(message, flags), lesson: lessonIn(lesson) },
-      ...(value && { value }),
-      ...(more.includes('param') && { param: path }),
-      ...(unless && { unlessCallers: unless as NonNullable<AddedOption['unlessCallers']> }),
-      ...(more.includes('once') && { isForThisCall: true as const }),
-    };
-  });
+const MANUAL_THINKING: CapabilityOverrides = { thinking: 'manual', display: false, efforts: [] };
 
 /** Providers of this dialect differ most, because many servers speak it. */
-const CHAT = optionsIn(
-  'chat',
-  String.raw`
-stream_options: stream_options param | remove | /\bstream_options\b|\binclude_usage\b/
-# The two names of the output limit. Each server that lacks one has the other.
-max_completion_tokens: max_completion_tokens | set outputLimitField=max_tokens
-  | /\bmax_completion_tokens\b.{0,60}\b(?:unsupported|not supported|extra inputs|unknown|unrecogni[sz]ed|not permitted)|\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected)\b.{0,60}\bmax_completion_tokens\b/is
-max_tokens: max_tokens | set outputLimitField=max_completion_tokens | /\bmax_tokens\b.{0,80}\bmax_completion_tokens\b/is
-reasoning_effort: reasoning_effort param unless=effort | read efforts otherwise efforts= | /\breasoning_?effort\b/i
-thinking: thinking param | set thinkingField=reasoning_effort efforts= | /['"\x60]thinking['"\x60]|\bthinking: extra inputs/i
-chat_template_kwargs: chat_template_kwargs param | set thinkingField=reasoning_effort | /\bchat_template_kwargs\b/
-reasoning history: messages | set reasoningHistory=reasoning_content | /\breasoning_content\b.{0,80}\bmust be passed back|\breasoning_content is missing/i
-reasoning history: messages | set reasoningHistory=none
-  | /\breasoning(?:_content)?\b.{0,60}\bextra inputs|\b(?:unknown|unexpected|unrecogni[sz]ed)\b.{0,60}\breasoning(?:_content)?\b/is
-system message: messages | set !midSystem !textParts | /system message must be (?:at the beginning|the first)|roles must alternate/i
-text parts: messages | set !textParts
-  | /\bcontent\b.{0,60}(?:should be a valid string|must be a string|expected a string)|invalid type: sequence, expected a string/is
-response_format.json_schema: response_format.type=json_schema | set schemaFormat=json_object | /\bresponse_format\b|\bjson_schema\b/
-prompt_cache_key: prompt_cache_key param | refuse prompt_cache_key | /\bprompt_cache_key\b/
-safety_identifier: safety_identifier param | refuse safety_identifier | /\bsafety_identifier\b/
-parallel_tool_calls: parallel_tool_calls param | refuse parallel_tool_calls | /\bparallel_tool_calls\b/
-strict: tools | refuse strict
-  | /\bstrict\b.{0,60}\b(?:extra inputs|not supported|unknown|unexpected)|\b(?:unsupported|unknown|unexpected)\b.{0,60}\bstrict\b/is
-`,
-);
-
-const RESPONSES = optionsIn(
-  'responses',
-  String.raw`
-encrypted_content: include=reasoning.encrypted_content | set !encryptedReasoning | /encrypted[ _]content is not supported|\breasoning\.encrypted_content\b/i
-include: include param | remove | /['"\x60]include['"\x60]/
-reasoning.summary: reasoning.summary param | set !display | /\breasoning summar|\breasoning\.summary\b/i
-reasoning.effort: reasoning.effort param unless=effort | read efforts otherwise efforts= | /\breasoning[._]effort\b/
-reasoning: reasoning param unless=effort | set efforts= | /['"\x60]reasoning['"\x60]/
-safety_identifier: safety_identifier param | remove userId | /\bsafety_identifier\b/
-# Not an invalid value: callers choose it with their session id.
-prompt_cache_key: prompt_cache_key unless=cacheKey | remove
-  | /\bun(?:known|supported|recogni[sz]ed)\b.{0,40}\bprompt_cache_key\b|\bprompt_cache_key\b.{0,60}\bextra inputs\b/i
-`,
-);
-
-const MESSAGES = optionsIn(
-  'messages',
-  String.raw`
-context_management: context_management | remove compaction | /\bcontext_management\b|\bcompact_20\d{6}\b/
-thinking.adaptive: thinking.type=adaptive | set ${MANUAL_THINKING}
-  | /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i
-thinking.enabled: thinking.type=enabled | set thinking=adaptive | /thinking\.type\.enabled"? is not supported|input tag 'enabled'/i
-thinking.disabled: thinking.type=disabled | set thinkingOff=between_tools | /\bbetween_tools\b/
-thinking.disabled: thinking.type=disabled | set !thinkingOff
-  | /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i
-thinking.display: thinking.display | set !display | /\bthinking\.(?:\w+\.)?display\b/
-output_config.effort: output_config.effort | read efforts otherwise ${MANUAL_THINKING} | /\beffort parameter\b|\boutput_config\.effort\b|\boutput_config: /i
-thinking: thinking | set thinking=none
-  | /\bthinking: extra inputs|\bdoes not support (?:extended )?thinking\b|\bthinking is not supported\b/i
-max_tokens: max_tokens unless=maxOutput once | read room | /\bmax_tokens\b.{0,40}\d \+ \d+ > \d/
-max_tokens: max_tokens unless=maxOutput | read maxOutput | /\bmax_tokens\b.{0,20}\d > \d/
-metadata: metadata | remove userId | /\bmetadata(?:\.user_id)?: /
-cache_control: messages | set !explicitCache | /\bcache_control\b/
-# A header of the client, of which the gateway sends Bedrock what its models take. The error does not say which one it means.
-anthropic-beta: anthropic-beta | removeEach | /\binvalid beta flag/i
-`,
-);
-
-const THINKING = 'generationConfig.thinkingConfig';
-const GENERATE = optionsIn(
-  'generate',
-  String.raw`
-includeThoughts: ${THINKING}.includeThoughts param | set !thinksByDefault | /\binclude_?thoughts\b/i
-includeThoughts: ${THINKING}.includeThoughts param | set !display | /\binclude_?thoughts\b/i
-thinkingLevel: ${THINKING}.thinkingLevel param | withoutEffort | /\bthinking[ _]level[ _](?:minimal|low|medium|high)\b/i
-thinkingLevel: ${THINKING}.thinkingLevel | set thinkingConfig=budget | /\bthinking[ _]?level is not supported|unknown name "thinking_?level"/i
-thinkingBudget: ${THINKING}.thinkingBudget param | read budget otherwise thinkingConfig=none | /\bthinking[ _]?budget\b|\bbudget -?\d+ is invalid/i
-thinkingConfig: ${THINKING} param | set thinkingConfig=none
-  | /\bthinking_?config is not supported|\bthinking is not (?:enabled|supported)|unknown name "thinking_?config"/i
-responseJsonSchema: generationConfig.responseJsonSchema | set !jsonSchemaTools | /unknown name "response_?json_?schema"/i
-parametersJsonSchema: tools | set !jsonSchemaTools | /unknown name "parameters_?json_?schema"/i
-`,
-);
-
-const EXTRA = 'additionalModelRequestFields';
-const CONVERSE: readonly AddedOption[] = [
-  ...MESSAGES.filter(({ path }) => /^(?:thinking|output_config)\b/.test(path)).map((row) => ({
-    ...{ ...row, dialect: 'converse' as const, path: `${EXTRA}.${row.path}` },
-  })),
-  ...optionsIn(
-    'converse',
-    String.raw`
-reasoning_effort: ${EXTRA}.reasoning_effort | set efforts= | /\[?reasoning_effort\b/
-reasoning_config: ${EXTRA}.reasoning_config | set efforts= | /\[?reasoning_config\b/
-reasoningConfig: ${EXTRA}.reasoningConfig | set efforts= | /\[?reasoningConfig\b/
-outputConfig: outputConfig | set schemaFormat=none | /\boutput_?config\b|\bstructured outputs?\b|\bjson_?schema\b/i
-strict: toolConfig | set schemaFormat=none | /\bstrict\b/
-toolChoice: toolConfig.toolChoice | set toolChoices= | /\btoolChoice\b/
-cachePoint: messages | set !explicitCache | /\bprompt caching\b|\bcachePoint\b/i
-stopSequences: inferenceConfig.stopSequences | set !stop | /\bstopSequences field\b/
-`,
-  ),
+const CHAT: readonly OptionRow[] = [
+  {
+    option: 'stream_options',
+    path: 'stream_options',
+    param: 'stream_options',
+    message: /\bstream_options\b|\binclude_usage\b/,
+    lesson: { remove: true },
+  },
+  // The two names of the output limit. Each server that lacks one has the other.
+  {
+    option: 'max_completion_tokens',
+    path: 'max_completion_tokens',
+    message:
+      /\bmax_completion_tokens\b.{0,60}\b(?:unsupported|not supported|extra inputs|unknown|unrecogni[sz]ed|not permitted)|\b(?:unsupported|unknown|unrecogni[sz]ed|unexpected)\b.{0,60}\bmax_completion_tokens\b/is,
+    lesson: { set: { outputLimitField: 'max_tokens' } },
+  },
+  {
+    option: 'max_tokens',
+    path: 'max_tokens',
+    message: /\bmax_tokens\b.{0,80}\bmax_completion_tokens\b/is,
+    lesson: { set: { outputLimitField: 'max_completion_tokens' } },
+  },
+  {
+    option: 'reasoning_effort',
+    path: 'reasoning_effort',
+    param: 'reasoning_effort',
+    unlessCallers: 'effort',
+    message: /\breasoning_?effort\b/i,
+    lesson: { read: 'efforts', otherwise: { efforts: [] } },
+  },
+  {
+    option: 'thinking',
+    path: 'thinking',
+    param: 'thinking',
+    message: /['"`]thinking['"`]|\bthinking: extra inputs/i,
+    lesson: { set: { thinkingField: 'reasoning_effort', efforts: [] } },
+  },
+  {
+    option: 'chat_template_kwargs',
+    path: 'chat_template_kwargs',
+    param: 'chat_template_kwargs',
+    message: /\bchat_template_kwargs\b/,
+    lesson: { set: { thinkingField: 'reasoning_effort' } },
+  },
+  {
+    option: 'reasoning history',
+    path: 'messages',
+    message: /\breasoning_content\b.{0,80}\bmust be passed back|\breasoning_content is missing/i,
+    lesson: { set: { reasoningHistory: 'reasoning_content' } },
+  },
+  {
+    option: 'reasoning history',
+    path: 'messages',
+    message:
+      /\breasoning(?:_content)?\b.{0,60}\bextra inputs|\b(?:unknown|unexpected|unrecogni[sz]ed)\b.{0,60}\breasoning(?:_content)?\b/is,
+    lesson: { set: { reasoningHistory: 'none' } },
+  },
+  {
+    option: 'system message',
+    path: 'messages',
+    message: /system message must be (?:at the beginning|the first)|roles must alternate/i,
+    lesson: { set: { midSystem: false, textParts: false } },
+  },
+  {
+    option: 'text parts',
+    path: 'messages',
+    message:
+      /\bcontent\b.{0,60}(?:should be a valid string|must be a string|expected a string)|invalid type: sequence, expected a string/is,
+    lesson: { set: { textParts: false } },
+  },
+  {
+    option: 'response_format.json_schema',
+    path: 'response_format.type',
+    value: 'json_schema',
+    message: /\bresponse_format\b|\bjson_schema\b/,
+    lesson: { set: { schemaFormat: 'json_object' } },
+  },
+  {
+    option: 'prompt_cache_key',
+    path: 'prompt_cache_key',
+    param: 'prompt_cache_key',
+    message: /\bprompt_cache_key\b/,
+    lesson: { refuse: 'prompt_cache_key' },
+  },
+  {
+    option: 'safety_identifier',
+    path: 'safety_identifier',
+    param: 'safety_identifier',
+    message: /\bsafety_identifier\b/,
+    lesson: { refuse: 'safety_identifier' },
+  },
+  {
+    option: 'parallel_tool_calls',
+    path: 'parallel_tool_calls',
+    param: 'parallel_tool_calls',
+    message: /\bparallel_tool_calls\b/,
+    lesson: { refuse: 'parallel_tool_calls' },
+  },
+  {
+    option: 'strict',
+    path: 'tools',
+    message:
+      /\bstrict\b.{0,60}\b(?:extra inputs|not supported|unknown|unexpected)|\b(?:unsupported|unknown|unexpected)\b.{0,60}\bstrict\b/is,
+    lesson: { refuse: 'strict' },
+  },
 ];
 
+const RESPONSES: readonly OptionRow[] = [
+  {
+    option: 'encrypted_content',
+    path: 'include',
+    value: 'reasoning.encrypted_content',
+    message: /encrypted[ _]content is not supported|\breasoning\.encrypted_content\b/i,
+    lesson: { set: { encryptedReasoning: false } },
+  },
+  {
+    option: 'include',
+    path: 'include',
+    param: 'include',
+    message: /['"`]include['"`]/,
+    lesson: { remove: true },
+  },
+  {
+    option: 'reasoning.summary',
+    path: 'reasoning.summary',
+    param: 'reasoning.summary',
+    message: /\breasoning summar|\breasoning\.summary\b/i,
+    lesson: { set: { display: false } },
+  },
+  {
+    option: 'reasoning.effort',
+    path: 'reasoning.effort',
+    param: 'reasoning.effort',
+    unlessCallers: 'effort',
+    message: /\breasoning[._]effort\b/,
+    lesson: { read: 'efforts', otherwise: { efforts: [] } },
+  },
+  {
+    option: 'reasoning',
+    path: 'reasoning',
+    param: 'reasoning',
+    unlessCallers: 'effort',
+    message: /['"`]reasoning['"`]/,
+    lesson: { set: { efforts: [] } },
+  },
+  {
+    option: 'safety_identifier',
+    path: 'safety_identifier',
+    param: 'safety_identifier',
+    message: /\bsafety_identifier\b/,
+    lesson: { remove: true, names: 'userId' },
+  },
+  // Not an invalid value: callers choose it with their session id.
+  {
+    option: 'prompt_cache_key',
+    path: 'prompt_cache_key',
+    unlessCallers: 'cacheKey',
+    message:
+      /\bun(?:known|supported|recogni[sz]ed)\b.{0,40}\bprompt_cache_key\b|\bprompt_cache_key\b.{0,60}\bextra inputs\b/i,
+    lesson: { remove: true },
+  },
+];
+
+const MESSAGES: readonly OptionRow[] = [
+  {
+    option: 'context_management',
+    path: 'context_management',
+    message: /\bcontext_management\b|\bcompact_20\d{6}\b/,
+    lesson: { remove: true, names: 'compaction' },
+  },
+  {
+    option: 'thinking.adaptive',
+    path: 'thinking.type',
+    value: 'adaptive',
+    message: /adaptive thinking is not supported|thinking\.type\.adaptive"? is not supported|input tag 'adaptive'/i,
+    lesson: { set: MANUAL_THINKING },
+  },
+  {
+    option: 'thinking.enabled',
+    path: 'thinking.type',
+    value: 'enabled',
+    message: /thinking\.type\.enabled"? is not supported|input tag 'enabled'/i,
+    lesson: { set: { thinking: 'adaptive' } },
+  },
+  {
+    option: 'thinking.disabled',
+    path: 'thinking.type',
+    value: 'disabled',
+    message: /\bbetween_tools\b/,
+    lesson: { set: { thinkingOff: 'between_tools' } },
+  },
+  {
+    option: 'thinking.disabled',
+    path: 'thinking.type',
+    value: 'disabled',
+    message: /thinking\.type\.disabled"? is not supported|thinking cannot be disabled|input tag 'disabled'/i,
+    lesson: { set: { thinkingOff: false } },
+  },
+  {
+    option: 'thinking.display',
+    path: 'thinking.display',
+    message: /\bthinking\.(?:\w+\.)?display\b/,
+    lesson: { set: { display: false } },
+  },
+  {
+    option: 'output_config.effort',
+    path: 'output_config.effort',
+    message: /\beffort parameter\b|\boutput_config\.effort\b|\boutput_config: /i,
+    lesson: { read: 'efforts', otherwise: MANUAL_THINKING },
+  },
+  {
+    option: 'thinking',
+    path: 'thinking',
+    message: /\bthinking: extra inputs|\bdoes not support (?:extended )?thinking\b|\bthinking is not supported\b/i,
+    lesson: { set: { thinking: 'none' } },
+  },
+  {
+    option: 'max_tokens',
+    path: 'max_tokens',
+    unlessCallers: 'maxOutput',
+    isForThisCall: true,
+    message: /\bmax_tokens\b.{0,40}\d \+ \d+ > \d/,
+    lesson: { read: 'room' },
+  },
+  {
+    option: 'max_tokens',
+    path: 'max_tokens',
+    unlessCallers: 'maxOutput',
+    message: /\bmax_tokens\b.{0,20}\d > \d/,
+    lesson: { read: 'maxOutput' },
+  },
+  {
+    option: 'metadata',
+    path: 'metadata',
+    message: /\bmetadata(?:\.user_id)?: /,
+    lesson: { remove: true, names: 'userId' },
+  },
+  {
+    option: 'cache_control',
+    path: 'messages',
+    message: /\bcache_control\b/,
+    lesson: { set: { explicitCache: false } },
+  },
+  // A header of the client, of which the gateway sends Bedrock what its models take. The error does not say which one
+  // it means.
+  {
+    option: 'anthropic-beta',
+    path: 'anthropic-beta',
+    message: /\binvalid beta flag/i,
+    lesson: { removeEach: true },
+  },
+];
+
+const THINKING = 'generationConfig.thinkingConfig';
+const GENERATE: readonly OptionRow[] = [
+  {
+    option: 'includeThoughts',
+    path: `${THINKING}.includeThoughts`,
+    param: `${THINKING}.includeThoughts`,
+    message: /\binclude_?thoughts\b/i,
+    lesson: { set: { thinksByDefault: false } },
+  },
+  {
+    option: 'includeThoughts',
+    path: `${THINKING}.includeThoughts`,
+    param: `${THINKING}.includeThoughts`,
+    message: /\binclude_?thoughts\b/i,
+    lesson: { set: { display: false } },
+  },
+  {
+    option: 'thinkingLevel',
+    path: `${THINKING}.thinkingLevel`,
+    param: `${THINKING}.thinkingLevel`,
+    message: /\bthinking[ _]level[ _](?:minimal|low|medium|high)\b/i,
+    lesson: { withoutEffort: true },
+  },
+  {
+    option: 'thinkingLevel',
+    path: `${THINKING}.thinkingLevel`,
+    message: /\bthinking[ _]?level is not supported|unknown name "thinking_?level"/i,
+    lesson: { set: { thinkingConfig: 'budget' } },
+  },
+  {
+    option: 'thinkingBudget',
+    path: `${THINKING}.thinkingBudget`,
+    param: `${THINKING}.thinkingBudget`,
+    message: /\bthinking[ _]?budget\b|\bbudget -?\d+ is invalid/i,
+    lesson: { read: 'budget', otherwise: { thinkingConfig: 'none' } },
+  },
+  {
+    option: 'thinkingConfig',
+    path: THINKING,
+    param: THINKING,
+    message:
+      /\bthinking_?config is not supported|\bthinking is not (?:enabled|supported)|unknown name "thinking_?config"/i,
+    lesson: { set: { thinkingConfig: 'none' } },
+  },
+  {
+    option: 'responseJsonSchema',
+    path: 'generationConfig.responseJsonSchema',
+    message: /unknown name "response_?json_?schema"/i,
+    lesson: { set: { jsonSchemaTools: false } },
+  },
+  {
+    option: 'parametersJsonSchema',
+    path: 'tools',
+    message: /unknown name "parameters_?json_?schema"/i,
+    lesson: { set: { jsonSchemaTools: false } },
+  },
+];
+
+const EXTRA = 'additionalModelRequestFields';
+const CONVERSE: readonly OptionRow[] = [
+  ...MESSAGES.filter(({ path }) => /^(?:thinking|output_config)\b/.test(path)).map((row) => ({
+    ...row,
+    path: `${EXTRA}.${row.path}`,
+  })),
+  {
+    option: 'reasoning_effort',
+    path: `${EXTRA}.reasoning_effort`,
+    message: /\[?reasoning_effort\b/,
+    lesson: { set: { efforts: [] } },
+  },
+  {
+    option: 'reasoning_config',
+    path: `${EXTRA}.reasoning_config`,
+    message: /\[?reasoning_config\b/,
+    lesson: { set: { efforts: [] } },
+  },
+  {
+    option: 'reasoningConfig',
+    path: `${EXTRA}.reasoningConfig`,
+    message: /\[?reasoningConfig\b/,
+    lesson: { set: { efforts: [] } },
+  },
+  {
+    option: 'outputConfig',
+    path: 'outputConfig',
+    message: /\boutput_?config\b|\bstructured outputs?\b|\bjson_?schema\b/i,
+    lesson: { set: { schemaFormat: 'none' } },
+  },
+  {
+    option: 'strict',
+    path: 'toolConfig',
+    message: /\bstrict\b/,
+    lesson: { set: { schemaFormat: 'none' } },
+  },
+  {
+    option: 'toolChoice',
+    path: 'toolConfig.toolChoice',
+    message: /\btoolChoice\b/,
+    lesson: { set: { toolChoices: [] } },
+  },
+  {
+    option: 'cachePoint',
+    path: 'messages',
+    message: /\bprompt caching\b|\bcachePoint\b/i,
+    lesson: { set: { explicitCache: false } },
+  },
+  {
+    option: 'stopSequences',
+    path: 'inferenceConfig.stopSequences',
+    message: /\bstopSequences field\b/,
+    lesson: { set: { stop: false } },
+  },
+];
+
+const optionsOf = (dialect: UpstreamDialect, rows: readonly OptionRow[]): readonly AddedOption[] =>
+  rows.map((row) => ({ dialect, ...row }));
+
 export const ADDED_OPTIONS: Readonly<Record<UpstreamDialect, readonly AddedOption[]>> = {
-  ...{ chat: CHAT, responses: RESPONSES, messages: MESSAGES, generate: GENERATE, converse: CONVERSE },
+  chat: optionsOf('chat', CHAT),
+  responses: optionsOf('responses', RESPONSES),
+  messages: optionsOf('messages', MESSAGES),
+  generate: optionsOf('generate', GENERATE),
+  converse: optionsOf('converse', CONVERSE),
 };
 
 /** Statuses of a provider that rejects a request before it works on it. */

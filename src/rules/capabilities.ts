@@ -1,7 +1,9 @@
-/** What a model accepts: defaults by style, families by name, overrides of the catalog. When in doubt a flag is off: a wrong "on" would make requests fail. */
+/**
+ * What a model accepts: defaults by style, families by name, overrides of the catalog. When in doubt a flag is off: a
+ * wrong "on" would make requests fail.
+ */
 import type { Style } from './groups.ts';
 import { ANY_IMAGES, CONTRACT_IMAGES, type ImageCapabilities } from './images.ts';
-import { each, words } from './notation.ts';
 import type { ServerTool } from './tool-forms.ts';
 
 export interface Capabilities extends ImageCapabilities {
@@ -74,22 +76,23 @@ export interface Capabilities extends ImageCapabilities {
 export type ConverseFamily = 'anthropic' | 'nova' | 'other';
 export type CapabilityOverrides = Partial<Capabilities>;
 
-const LISTS: readonly string[] = words('efforts refusedFields toolChoices');
-/** Capabilities as words: `midSystem`, `!stop`, `schemaFormat=none`, `maxOutput=8192`, `efforts=low,high`, `toolChoices=` for none. */
-export const flagsIn = (text: string): CapabilityOverrides =>
-  Object.fromEntries(
-    words(text).map((word) => {
-      const [name = '', value] = word.split('=');
-      if (value === undefined) return [name.replace('!', ''), !name.startsWith('!')];
-      if (LISTS.includes(name)) return [name, value === '' ? [] : value.split(',')];
-      return [name, /^\d+$/.test(value) ? Number(value) : value];
-    }),
-  );
-
 export const CHAT_FIELDS = [
-  ...(['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'seed', 'logit_bias', 'stop'] as const),
-  ...(['parallel_tool_calls', 'strict', 'verbosity', 'prompt_cache_key', 'safety_identifier'] as const),
-  ...(['service_tier', 'web_search_options', 'stream_options', 'detail'] as const),
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'logit_bias',
+  'stop',
+  'parallel_tool_calls',
+  'strict',
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'web_search_options',
+  'stream_options',
+  'detail',
 ] as const;
 /** Members of a chat-completions request; `strict` is the one of its tools, `detail` the one of its images. */
 export type ChatField = (typeof CHAT_FIELDS)[number];
@@ -97,10 +100,19 @@ export type ChatField = (typeof CHAT_FIELDS)[number];
 export const TOOL_CHOICE_FORMS = ['none', 'required', 'named', 'allowed_tools'] as const;
 export type ToolChoiceForm = (typeof TOOL_CHOICE_FORMS)[number];
 
-/** `reasoning_effort` alone, or `thinking.type`, `enable_thinking`, also in `chat_template_kwargs`, or `reasoning.effort`. The last two: Qwen and Nova at Bedrock. */
-export const THINKING_FIELDS = words(
-  'reasoning_effort thinking enable_thinking chat_template_kwargs reasoning reasoning_config reasoningConfig',
-);
+/**
+ * `reasoning_effort` alone, or `thinking.type`, `enable_thinking`, also in `chat_template_kwargs`, or
+ * `reasoning.effort`. The last two: Qwen and Nova at Bedrock.
+ */
+export const THINKING_FIELDS = [
+  'reasoning_effort',
+  'thinking',
+  'enable_thinking',
+  'chat_template_kwargs',
+  'reasoning',
+  'reasoning_config',
+  'reasoningConfig',
+] as const;
 export type ThinkingField = (typeof THINKING_FIELDS)[number];
 
 export const REASONING_HISTORIES = ['none', 'reasoning_content', 'reasoning', 'think_tags'] as const;
@@ -130,12 +142,25 @@ export const isKnownEffort = (word: string): word is Effort => (EFFORTS as reado
 
 /** What most sides have; each below states what differs. */
 const MOST_SIDES = {
-  ...each('none', 'thinking sampling thinkingConfig'),
-  ...each(
-    true,
-    'stop urlMedia thinkingOff display jsonSchemaTools functionsWithSearch functionsWithSchema resultMedia',
-  ),
-  ...each(false, 'encryptedReasoning prefill midSystem customTools explicitCache imageOutput thinksByDefault phase'),
+  thinking: 'none',
+  sampling: 'none',
+  thinkingConfig: 'none',
+  stop: true,
+  urlMedia: true,
+  thinkingOff: true,
+  display: true,
+  jsonSchemaTools: true,
+  functionsWithSearch: true,
+  functionsWithSchema: true,
+  resultMedia: true,
+  encryptedReasoning: false,
+  prefill: false,
+  midSystem: false,
+  customTools: false,
+  explicitCache: false,
+  imageOutput: false,
+  thinksByDefault: false,
+  phase: false,
   thinkingBudget: [0, 0],
   imageTokens: 5_000,
   imagesEndpoint: false,

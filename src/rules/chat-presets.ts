@@ -1,15 +1,19 @@
 /**
- * Servers that speak chat completions, and how each differs from OpenAI's. A row is chosen by the host of the account's base URL, or by
- * `preset` of the account; capabilities of the model and of the account override it. What a server rejects beyond its row is learned
- * (`added-options.ts`). A value that no documentation confirms is left out, so that the cautious row `generic` applies.
+ * Servers that speak chat completions, and how each differs from OpenAI's. A row is chosen by the host of the account's
+ * base URL, or by `preset` of the account; capabilities of the model and of the account override it. What a server
+ * rejects beyond its row is learned (`added-options.ts`). A value that no documentation confirms is left out, so that
+ * the cautious row `generic` applies.
  */
-import { type CapabilityOverrides, type ChatField, flagsIn } from './capabilities.ts';
-import { each, rowsIn, words } from './notation.ts';
+import type { CapabilityOverrides, ChatField } from './capabilities.ts';
 
 /** Fields that only OpenAI has. Strict servers reject them, others ignore them. */
-const ONLY_OPENAI: readonly ChatField[] = words(
-  'verbosity prompt_cache_key safety_identifier service_tier web_search_options',
-);
+const ONLY_OPENAI: readonly ChatField[] = [
+  'verbosity',
+  'prompt_cache_key',
+  'safety_identifier',
+  'service_tier',
+  'web_search_options',
+];
 
 /** Beside the penalties, these servers lack `detail`. */
 const NO_PENALTIES: readonly ChatField[] = ['presence_penalty', 'frequency_penalty', 'detail'];
@@ -19,7 +23,14 @@ const GENERIC = {
   sampling: 'full',
   stop: true,
   efforts: [],
-  ...each(false, 'customTools encryptedReasoning midSystem prefill explicitCache urlMedia imageOutput textParts'),
+  customTools: false,
+  encryptedReasoning: false,
+  midSystem: false,
+  prefill: false,
+  explicitCache: false,
+  urlMedia: false,
+  imageOutput: false,
+  textParts: false,
   outputLimitField: 'max_tokens',
   refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
   toolChoices: ['none', 'required', 'named'],
@@ -38,95 +49,7 @@ interface ChatPresetRow {
   readonly flags: CapabilityOverrides;
 }
 
-/** Words for several fields, in the column of those that a server rejects. */
-const FIELDS: Readonly<Record<string, readonly ChatField[]>> = {
-  'only-openai': ONLY_OPENAI,
-  'no-penalties': NO_PENALTIES,
-};
-const fieldsIn = (cell: string): readonly ChatField[] =>
-  words(cell).flatMap((word) => FIELDS[word] ?? (word as ChatField));
-
-/** Servers that take what most do, apart from their flags: label, base URL, hosts, rejected fields and flags, with `-` for those of most. */
-const SERVERS = rowsIn(
-  `
-# docs.vllm.ai, "OpenAI-Compatible Server" and "Reasoning Outputs": unknown fields are ignored; 'reasoning' replaces 'reasoning_content'.
-vllm: vLLM | http://localhost:8000/v1 | - | only-openai
-  | efforts=low,medium,high urlMedia thinkingField=chat_template_kwargs reasoningHistory=reasoning
-# docs.sglang.ai, "OpenAI APIs - Completions": 'chat_template_kwargs' and 'reasoning_content'.
-sglang: SGLang | http://localhost:30000/v1 | - | only-openai
-  | efforts=low,medium,high urlMedia thinkingField=chat_template_kwargs reasoningHistory=reasoning_content
-# docs.ollama.com, "OpenAI compatibility": no tool choice, no parallel tool calls; images only as data. 11434 is its usual port.
-ollama: Ollama | http://localhost:11434/v1 | ^ollama\\.com$|:11434$ | - | efforts=none,low,medium,high toolChoices= reasoningHistory=reasoning
-# lmstudio.ai, "OpenAI Compatibility Endpoints": the only forced choice is 'required'. 1234 is its usual port.
-lmstudio: LM Studio | http://localhost:1234/v1 | ^(?:localhost|127\\.0\\.0\\.1):1234$ | - | !textParts toolChoices=none,required
-# llama.cpp, tools/server/README.md: templates of models may reject later system messages and lists of parts.
-llamacpp: llama.cpp | http://localhost:8080/v1 | - | -
-  | !textParts toolChoices=none,required thinkingField=chat_template_kwargs reasoningHistory=reasoning_content
-# api-docs.deepseek.com, "Thinking Mode" and "JSON Output": text only, no schemas; calls need their reasoning, even if it is empty.
-deepseek: DeepSeek | https://api.deepseek.com/v1 | ^api\\.deepseek\\.com$ | only-openai parallel_tool_calls strict seed logit_bias detail
-  | efforts=low,high,max midSystem schemaFormat=json_object !imageInput thinkingField=thinking reasoningHistory=reasoning_content !thinkTags
-# Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "Deep thinking". A tool can be named, but a call not required.
-qwen: Qwen (Alibaba Cloud) | https://dashscope-intl.aliyuncs.com/compatible-mode/v1 | ^dashscope(?:-[a-z]+)?\\.aliyuncs\\.com$
-  | only-openai strict logit_bias frequency_penalty detail
-  | urlMedia toolChoices=none,named schemaFormat=json_object thinkingField=enable_thinking reasoningHistory=reasoning_content !thinkTags
-# docs.mistral.ai, "Chat Completion API": unknown fields are rejected with 422; the seed has another name; no 'reasoning_content'.
-mistral: Mistral | https://api.mistral.ai/v1 | ^api\\.mistral\\.ai$ | only-openai seed logit_bias stream_options detail | urlMedia !thinkTags
-# console.groq.com, "OpenAI Compatibility" and "Reasoning".
-groq: Groq | https://api.groq.com/openai/v1 | ^api\\.groq\\.com$ | only-openai strict logit_bias
-  | efforts=low,medium,high midSystem urlMedia outputLimitField=max_completion_tokens
-# docs.together.ai, "OpenAI Compatibility" and "Reasoning".
-together: Together | https://api.together.xyz/v1 | ^api\\.together\\.(?:xyz|ai)$ | only-openai parallel_tool_calls strict detail
-  | efforts=low,medium,high midSystem urlMedia
-# openrouter.ai, "API Parameters" and "Reasoning Tokens": leaves out what a model lacks.
-openrouter: OpenRouter | https://openrouter.ai/api/v1 | ^openrouter\\.ai$
-  | prompt_cache_key safety_identifier service_tier web_search_options
-  | efforts=none,minimal,low,medium,high,xhigh midSystem urlMedia thinkingField=reasoning reasoningHistory=reasoning !thinkTags
-# docs.x.ai, "Reasoning": reasoning models reject penalties and stop sequences.
-xai: xAI | https://api.x.ai/v1 | ^api\\.x\\.ai$ | only-openai presence_penalty frequency_penalty stop logit_bias
-  | efforts=low,medium,high midSystem urlMedia outputLimitField=max_completion_tokens !thinkTags
-# platform.moonshot.ai, "Chat Completion" and "Use Kimi thinking models": images only as data; a call cannot be required.
-moonshot: Moonshot (Kimi) | https://api.moonshot.ai/v1 | ^api\\.moonshot\\.(?:ai|cn)$ | only-openai parallel_tool_calls strict seed logit_bias detail
-  | midSystem toolChoices=none thinkingField=thinking reasoningHistory=reasoning_content !thinkTags
-# docs.z.ai, "Chat Completion" and "Thinking Mode": the model always chooses its tools by itself.
-zai: Z.ai (GLM) | https://api.z.ai/api/paas/v4 | ^api\\.z\\.ai$|^open\\.bigmodel\\.cn$
-  | only-openai parallel_tool_calls strict seed logit_bias no-penalties
-  | midSystem urlMedia toolChoices= schemaFormat=json_object thinkingField=thinking reasoningHistory=reasoning_content !thinkTags
-# platform.minimax.io, "OpenAI API compatible": thoughts are part of the content, and history must keep them there.
-minimax: MiniMax | https://api.minimax.io/v1 | ^api\\.minimax(?:i)?\\.(?:io|com|chat)$
-  | only-openai parallel_tool_calls strict seed logit_bias no-penalties
-  | !textParts outputLimitField=max_completion_tokens toolChoices=none schemaFormat=none reasoningHistory=think_tags
-# docs.fireworks.ai, "OpenAI compatibility" and "Reasoning".
-fireworks: Fireworks | https://api.fireworks.ai/inference/v1 | ^api\\.fireworks\\.ai$ | only-openai parallel_tool_calls strict detail
-  | efforts=low,medium,high midSystem urlMedia reasoningHistory=reasoning_content
-# inference-docs.cerebras.ai, "OpenAI Compatibility": 400 for penalties and biases; text only; a call cannot be required.
-cerebras: Cerebras | https://api.cerebras.ai/v1 | ^api\\.cerebras\\.ai$ | only-openai parallel_tool_calls strict logit_bias no-penalties
-  | efforts=low,medium,high outputLimitField=max_completion_tokens toolChoices=none !imageInput reasoningHistory=reasoning
-# docs.cohere.com, "Using Cohere models via the OpenAI SDK": no tool choice; the effort is all or nothing.
-cohere: Cohere | https://api.cohere.ai/compatibility/v1 | ^api\\.cohere\\.(?:ai|com)$
-  | only-openai parallel_tool_calls strict logit_bias stream_options detail | efforts=none,high toolChoices=
-# docs.perplexity.ai, "OpenAI SDK Compatibility": every request searches; tools of the client are not part of it.
-perplexity: Perplexity | https://api.perplexity.ai | ^api\\.perplexity\\.ai$ | - | efforts=minimal,low,medium,high urlMedia toolChoices=
-# huggingface.co/docs/inference-providers, "Chat Completion": a router; what a model lacks depends on the provider behind it.
-huggingface: Hugging Face | https://router.huggingface.co/v1 | ^router\\.huggingface\\.co$ | - | urlMedia
-# docs.deepinfra.com, "OpenAI Chat Completions": a call cannot be required.
-deepinfra: DeepInfra | https://api.deepinfra.com/v1/openai | ^api\\.deepinfra\\.com$ | -
-  | efforts=none,low,medium,high urlMedia toolChoices=none reasoningHistory=reasoning_content
-# docs.nvidia.com, "NIM for LLMs, API Reference": vLLM behind a check that rejects unknown fields.
-nvidia: NVIDIA NIM | https://integrate.api.nvidia.com/v1 | ^integrate\\.api\\.nvidia\\.com$
-  | only-openai parallel_tool_calls strict logit_bias detail | reasoningHistory=reasoning_content
-# docs.snowflake.com, "Cortex Chat Completions API": 'max_tokens' is deprecated there. The host is that of the account.
-snowflake: Snowflake Cortex | https://account.snowflakecomputing.com/api/v2/cortex/v1 | \\.snowflakecomputing\\.com$ | -
-  | outputLimitField=max_completion_tokens
-# learn.microsoft.com, "Endpoints for Foundry Models": models of several vendors as deployments of one resource.
-foundry: Azure AI Foundry | https://resource.services.ai.azure.com/openai/v1 | \\.services\\.ai\\.azure\\.com$ | -
-  | efforts=low,medium,high urlMedia
-`,
-  ([label = '', baseUrl = '', hosts = '-', refused = '-', flags = '']): ChatPresetRow => ({
-    ...{ label, baseUrl, ...(hosts !== '-' && { hosts: new RegExp(hosts) }) },
-    flags: { ...WITH_PARTS, ...(refused !== '-' && { refusedFields: fieldsIn(refused) }), ...flagsIn(flags) },
-  }),
-);
-
+/** Below OpenAI, servers take what most do, apart from the flags of their row. */
 export const CHAT_PRESETS = {
   /** OpenAI itself, and Azure. */
   openai: {
@@ -135,7 +58,315 @@ export const CHAT_PRESETS = {
     hosts: /^api\.openai\.com$|\.openai\.azure\.com$/,
     flags: {},
   },
-  ...SERVERS,
+  // docs.vllm.ai, "OpenAI-Compatible Server" and "Reasoning Outputs": unknown fields are ignored; `reasoning` replaces
+  // `reasoning_content`.
+  vllm: {
+    label: 'vLLM',
+    baseUrl: 'http://localhost:8000/v1',
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: ONLY_OPENAI,
+      efforts: ['low', 'medium', 'high'],
+      urlMedia: true,
+      thinkingField: 'chat_template_kwargs',
+      reasoningHistory: 'reasoning',
+    },
+  },
+  // docs.sglang.ai, "OpenAI APIs - Completions": `chat_template_kwargs` and `reasoning_content`.
+  sglang: {
+    label: 'SGLang',
+    baseUrl: 'http://localhost:30000/v1',
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: ONLY_OPENAI,
+      efforts: ['low', 'medium', 'high'],
+      urlMedia: true,
+      thinkingField: 'chat_template_kwargs',
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  // docs.ollama.com, "OpenAI compatibility": no tool choice, no parallel tool calls; images only as data. 11434 is its
+  // usual port.
+  ollama: {
+    label: 'Ollama',
+    baseUrl: 'http://localhost:11434/v1',
+    hosts: /^ollama\.com$|:11434$/,
+    flags: {
+      ...WITH_PARTS,
+      efforts: ['none', 'low', 'medium', 'high'],
+      toolChoices: [],
+      reasoningHistory: 'reasoning',
+    },
+  },
+  // lmstudio.ai, "OpenAI Compatibility Endpoints": the only forced choice is `required`. 1234 is its usual port.
+  lmstudio: {
+    label: 'LM Studio',
+    baseUrl: 'http://localhost:1234/v1',
+    hosts: /^(?:localhost|127\.0\.0\.1):1234$/,
+    flags: { ...WITH_PARTS, textParts: false, toolChoices: ['none', 'required'] },
+  },
+  // llama.cpp, tools/server/README.md: templates of models may reject later system messages and lists of parts.
+  llamacpp: {
+    label: 'llama.cpp',
+    baseUrl: 'http://localhost:8080/v1',
+    flags: {
+      ...WITH_PARTS,
+      textParts: false,
+      toolChoices: ['none', 'required'],
+      thinkingField: 'chat_template_kwargs',
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  // api-docs.deepseek.com, "Thinking Mode" and "JSON Output": text only, no schemas; calls need their reasoning, even
+  // if it is empty.
+  deepseek: {
+    label: 'DeepSeek',
+    baseUrl: 'https://api.deepseek.com/v1',
+    hosts: /^api\.deepseek\.com$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
+      efforts: ['low', 'high', 'max'],
+      midSystem: true,
+      schemaFormat: 'json_object',
+      imageInput: false,
+      thinkingField: 'thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  // Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "Deep thinking". A tool can be named, but a call not
+  // required.
+  qwen: {
+    label: 'Qwen (Alibaba Cloud)',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    hosts: /^dashscope(?:-[a-z]+)?\.aliyuncs\.com$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias', 'frequency_penalty', 'detail'],
+      urlMedia: true,
+      toolChoices: ['none', 'named'],
+      schemaFormat: 'json_object',
+      thinkingField: 'enable_thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  // docs.mistral.ai, "Chat Completion API": unknown fields are rejected with 422; the seed has another name; no
+  // `reasoning_content`.
+  mistral: {
+    label: 'Mistral',
+    baseUrl: 'https://api.mistral.ai/v1',
+    hosts: /^api\.mistral\.ai$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'seed', 'logit_bias', 'stream_options', 'detail'],
+      urlMedia: true,
+      thinkTags: false,
+    },
+  },
+  // console.groq.com, "OpenAI Compatibility" and "Reasoning".
+  groq: {
+    label: 'Groq',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    hosts: /^api\.groq\.com$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'strict', 'logit_bias'],
+      efforts: ['low', 'medium', 'high'],
+      midSystem: true,
+      urlMedia: true,
+      outputLimitField: 'max_completion_tokens',
+    },
+  },
+  // docs.together.ai, "OpenAI Compatibility" and "Reasoning".
+  together: {
+    label: 'Together',
+    baseUrl: 'https://api.together.xyz/v1',
+    hosts: /^api\.together\.(?:xyz|ai)$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
+      efforts: ['low', 'medium', 'high'],
+      midSystem: true,
+      urlMedia: true,
+    },
+  },
+  // openrouter.ai, "API Parameters" and "Reasoning Tokens": leaves out what a model lacks.
+  openrouter: {
+    label: 'OpenRouter',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    hosts: /^openrouter\.ai$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: ['prompt_cache_key', 'safety_identifier', 'service_tier', 'web_search_options'],
+      efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'],
+      midSystem: true,
+      urlMedia: true,
+      thinkingField: 'reasoning',
+      reasoningHistory: 'reasoning',
+      thinkTags: false,
+    },
+  },
+  // docs.x.ai, "Reasoning": reasoning models reject penalties and stop sequences.
+  xai: {
+    label: 'xAI',
+    baseUrl: 'https://api.x.ai/v1',
+    hosts: /^api\.x\.ai$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'presence_penalty', 'frequency_penalty', 'stop', 'logit_bias'],
+      efforts: ['low', 'medium', 'high'],
+      midSystem: true,
+      urlMedia: true,
+      outputLimitField: 'max_completion_tokens',
+      thinkTags: false,
+    },
+  },
+  // platform.moonshot.ai, "Chat Completion" and "Use Kimi thinking models": images only as data; a call cannot be
+  // required.
+  moonshot: {
+    label: 'Moonshot (Kimi)',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    hosts: /^api\.moonshot\.(?:ai|cn)$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', 'detail'],
+      midSystem: true,
+      toolChoices: ['none'],
+      thinkingField: 'thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  // docs.z.ai, "Chat Completion" and "Thinking Mode": the model always chooses its tools by itself.
+  zai: {
+    label: 'Z.ai (GLM)',
+    baseUrl: 'https://api.z.ai/api/paas/v4',
+    hosts: /^api\.z\.ai$|^open\.bigmodel\.cn$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', ...NO_PENALTIES],
+      midSystem: true,
+      urlMedia: true,
+      toolChoices: [],
+      schemaFormat: 'json_object',
+      thinkingField: 'thinking',
+      reasoningHistory: 'reasoning_content',
+      thinkTags: false,
+    },
+  },
+  // platform.minimax.io, "OpenAI API compatible": thoughts are part of the content, and history must keep them there.
+  minimax: {
+    label: 'MiniMax',
+    baseUrl: 'https://api.minimax.io/v1',
+    hosts: /^api\.minimax(?:i)?\.(?:io|com|chat)$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'seed', 'logit_bias', ...NO_PENALTIES],
+      textParts: false,
+      outputLimitField: 'max_completion_tokens',
+      toolChoices: ['none'],
+      schemaFormat: 'none',
+      reasoningHistory: 'think_tags',
+    },
+  },
+  // docs.fireworks.ai, "OpenAI compatibility" and "Reasoning".
+  fireworks: {
+    label: 'Fireworks',
+    baseUrl: 'https://api.fireworks.ai/inference/v1',
+    hosts: /^api\.fireworks\.ai$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'detail'],
+      efforts: ['low', 'medium', 'high'],
+      midSystem: true,
+      urlMedia: true,
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  // inference-docs.cerebras.ai, "OpenAI Compatibility": 400 for penalties and biases; text only; a call cannot be
+  // required.
+  cerebras: {
+    label: 'Cerebras',
+    baseUrl: 'https://api.cerebras.ai/v1',
+    hosts: /^api\.cerebras\.ai$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', ...NO_PENALTIES],
+      efforts: ['low', 'medium', 'high'],
+      outputLimitField: 'max_completion_tokens',
+      toolChoices: ['none'],
+      imageInput: false,
+      reasoningHistory: 'reasoning',
+    },
+  },
+  // docs.cohere.com, "Using Cohere models via the OpenAI SDK": no tool choice; the effort is all or nothing.
+  cohere: {
+    label: 'Cohere',
+    baseUrl: 'https://api.cohere.ai/compatibility/v1',
+    hosts: /^api\.cohere\.(?:ai|com)$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'stream_options', 'detail'],
+      efforts: ['none', 'high'],
+      toolChoices: [],
+    },
+  },
+  // docs.perplexity.ai, "OpenAI SDK Compatibility": every request searches; tools of the client are not part of it.
+  perplexity: {
+    label: 'Perplexity',
+    baseUrl: 'https://api.perplexity.ai',
+    hosts: /^api\.perplexity\.ai$/,
+    flags: { ...WITH_PARTS, efforts: ['minimal', 'low', 'medium', 'high'], urlMedia: true, toolChoices: [] },
+  },
+  // huggingface.co/docs/inference-providers, "Chat Completion": a router; what a model lacks depends on the provider
+  // behind it.
+  huggingface: {
+    label: 'Hugging Face',
+    baseUrl: 'https://router.huggingface.co/v1',
+    hosts: /^router\.huggingface\.co$/,
+    flags: { ...WITH_PARTS, urlMedia: true },
+  },
+  // docs.deepinfra.com, "OpenAI Chat Completions": a call cannot be required.
+  deepinfra: {
+    label: 'DeepInfra',
+    baseUrl: 'https://api.deepinfra.com/v1/openai',
+    hosts: /^api\.deepinfra\.com$/,
+    flags: {
+      ...WITH_PARTS,
+      efforts: ['none', 'low', 'medium', 'high'],
+      urlMedia: true,
+      toolChoices: ['none'],
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  // docs.nvidia.com, "NIM for LLMs, API Reference": vLLM behind a check that rejects unknown fields.
+  nvidia: {
+    label: 'NVIDIA NIM',
+    baseUrl: 'https://integrate.api.nvidia.com/v1',
+    hosts: /^integrate\.api\.nvidia\.com$/,
+    flags: {
+      ...WITH_PARTS,
+      refusedFields: [...ONLY_OPENAI, 'parallel_tool_calls', 'strict', 'logit_bias', 'detail'],
+      reasoningHistory: 'reasoning_content',
+    },
+  },
+  // docs.snowflake.com, "Cortex Chat Completions API": `max_tokens` is deprecated there. The host is that of the
+  // account.
+  snowflake: {
+    label: 'Snowflake Cortex',
+    baseUrl: 'https://account.snowflakecomputing.com/api/v2/cortex/v1',
+    hosts: /\.snowflakecomputing\.com$/,
+    flags: { ...WITH_PARTS, outputLimitField: 'max_completion_tokens' },
+  },
+  // learn.microsoft.com, "Endpoints for Foundry Models": models of several vendors as deployments of one resource.
+  foundry: {
+    label: 'Azure AI Foundry',
+    baseUrl: 'https://resource.services.ai.azure.com/openai/v1',
+    hosts: /\.services\.ai\.azure\.com$/,
+    flags: { ...WITH_PARTS, efforts: ['low', 'medium', 'high'], urlMedia: true },
+  },
   generic: { label: 'Another server', flags: GENERIC },
 } as const satisfies Record<string, ChatPresetRow>;
 
@@ -152,7 +383,10 @@ export function chatPresetOf(baseUrl: string, named?: ChatPreset): ChatPreset {
 
 export const chatPresetFlags = (preset: ChatPreset): CapabilityOverrides => CHAT_PRESETS[preset].flags;
 
-/** What forms show for the choice of a server. An account of OpenAI itself has all features of its style, so it lists none. */
+/**
+ * What forms show for the choice of a server. An account of OpenAI itself has all features of its style, so it lists
+ * none.
+ */
 export const chatServerChoices = () =>
   Object.entries<ChatPresetRow>(CHAT_PRESETS).map(([preset, { label, baseUrl, flags }]) => ({
     preset: preset as ChatPreset,

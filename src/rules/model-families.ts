@@ -1,5 +1,5 @@
 /** What model families are known for, by name: what differs from the style; the first match wins. Unconfirmed values are left out; `demo-*` are simulated. */
-import { type Capabilities, type CapabilityOverrides, DEFAULT_CAPABILITIES, flagsIn } from './capabilities.ts';
+import { type Capabilities, type CapabilityOverrides, DEFAULT_CAPABILITIES } from './capabilities.ts';
 import type { Style } from './groups.ts';
 import { CONTRACT_IMAGES } from './images.ts';
 
@@ -50,7 +50,10 @@ const RESPONSES: readonly ModelFamily[] = [
   [/^gpt-5\.1(-|$)/, { efforts: ['none', 'low', 'medium', 'high'] }],
   [/^gpt-5\.[2-5](-|$)/, { efforts: ['none', 'low', 'medium', 'high', 'xhigh'] }],
   [/^gpt-5\./, { efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'] }],
-  [/^gpt-6-(sol|luna)/, flagsIn('efforts=none,low,medium,high,xhigh,max phase explicitCache')],
+  [
+    /^gpt-6-(sol|luna)/,
+    { efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'], phase: true, explicitCache: true },
+  ],
   [/^gpt-6/, { efforts: ['low', 'medium', 'high', 'xhigh', 'max'], phase: true, explicitCache: true }],
   // openai, `ImageGenerateParams`.
   [
@@ -66,7 +69,11 @@ const RESPONSES: readonly ModelFamily[] = [
 ];
 
 /** Gemini before 3: functions exclude search and schemas, and tool results are text. */
-const OLDER_GEMINI = flagsIn('!functionsWithSearch !functionsWithSchema !resultMedia');
+const OLDER_GEMINI: CapabilityOverrides = {
+  functionsWithSearch: false,
+  functionsWithSchema: false,
+  resultMedia: false,
+};
 const ALL_LEVELS = ['minimal', 'low', 'medium', 'high'] as const;
 
 const GENERATE_CONTENT: readonly ModelFamily[] = [
