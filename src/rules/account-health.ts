@@ -17,7 +17,10 @@ export const CIRCUIT = {
   forgetMs: 600_000,
   /** Of a group's usable accounts, at most this share is ejected. */
   ejectedShare: 0.5,
-  /** Recent failures in a row count as load: an account that fails fast has few requests in flight and would attract more. */
+  /**
+   * Recent failures in a row count as load: an account that fails fast has few requests in flight and would attract
+   * more.
+   */
   penaltyMs: 10_000,
 } as const;
 
@@ -45,7 +48,10 @@ export const RETRY_BUDGET = {
   floor: 100,
 } as const;
 
-/** A session stays with its account while the account has fewer requests than this, or than a multiple of its fair share. */
+/**
+ * A session stays with its account while the account has fewer requests than this, or than a multiple of its fair
+ * share.
+ */
 export const SESSION_LOAD = { min: 8, fairShares: 1.5 } as const;
 
 /** Calls that wait for a free slot while all usable accounts are full. */

@@ -1,4 +1,7 @@
-/** Base URLs of accounts by style or cloud, and the mistakes that people make in them: no version, one too many, or a whole endpoint. */
+/**
+ * Base URLs of accounts by style or cloud, and the mistakes that people make in them: no version, one too many, or a
+ * whole endpoint.
+ */
 import type { AccountKind } from './account-kinds.ts';
 import type { Style } from './groups.ts';
 

@@ -23,7 +23,10 @@ export const BATCHES = {
   /** How often a request is sent again after 429, 503 or 529, at most so many seconds later. */
   attempts: 50,
   maxPauseSeconds: 300,
-  /** A process that does not renew its requests for this long has ended. They are not sent again, and their result is an error. */
+  /**
+   * A process that does not renew its requests for this long has ended. They are not sent again, and their result is an
+   * error.
+   */
   leaseMs: 60_000,
   renewMs: 15_000,
 } as const;

@@ -1,5 +1,4 @@
 /** Capture of bodies: off unless it is switched on for one key, and bounded in time, size and age. */
-import { words } from './notation.ts';
 
 export const CAPTURE = {
   maxHours: 24,
@@ -13,11 +12,23 @@ export const CAPTURE = {
 } as const;
 
 /** Headers that a repetition of a call needs. No other header is kept: they may hold credentials. */
-export const CAPTURED_HEADERS = words(
-  'content-type accept anthropic-version anthropic-beta openai-beta x-goog-api-client',
-);
+export const CAPTURED_HEADERS: readonly string[] = [
+  'content-type',
+  'accept',
+  'anthropic-version',
+  'anthropic-beta',
+  'openai-beta',
+  'x-goog-api-client',
+];
 
 /** Parameters of the query that a repetition of a call needs. No other one is kept, for the same reason. */
-export const CAPTURED_PARAMETERS: readonly string[] = words(
-  'alt api-version beta include limit order starting_after stream',
-);
+export const CAPTURED_PARAMETERS: readonly string[] = [
+  'alt',
+  'api-version',
+  'beta',
+  'include',
+  'limit',
+  'order',
+  'starting_after',
+  'stream',
+];

@@ -1,4 +1,7 @@
-/** What scripts of other origins may send to the caller's API and read from its responses (CORS), when the operator allows them. */
+/**
+ * What scripts of other origins may send to the caller's API and read from its responses (CORS), when the operator
+ * allows them.
+ */
 
 /** Request headers of the SDKs. A star at the end stands for any rest of the name. */
 export const CORS_REQUEST_HEADERS: readonly string[] = [

@@ -1,5 +1,7 @@
-/** Errors that say that the credential, its project or organization is dead. Only these cool a whole account; any other 401 or 403 concerns one request. */
-import { words } from './notation.ts';
+/**
+ * Errors that say that the credential, its project or organization is dead. Only these cool a whole account; any other
+ * 401 or 403 concerns one request.
+ */
 
 export type ProviderFamily = 'openai' | 'messages' | 'generate';
 
@@ -25,10 +27,17 @@ const CREDENTIAL_ERRORS: Readonly<Record<ProviderFamily, readonly CredentialErro
     { status: 400, codes: ['invalid_api_key'] },
     {
       status: 401,
-      codes: words(
-        'invalid_api_key authentication_error invalid_authentication invalid_organization account_deactivated',
-        'organization_deactivated token_expired token_invalidated token_revoked',
-      ),
+      codes: [
+        'invalid_api_key',
+        'authentication_error',
+        'invalid_authentication',
+        'invalid_organization',
+        'account_deactivated',
+        'organization_deactivated',
+        'token_expired',
+        'token_invalidated',
+        'token_revoked',
+      ],
       // An error of a server or connector that the request names, with a credential of the caller.
       except: /^(?:external_connector_error|http_error)$/,
       // Many compatible servers send a message without a code.
@@ -58,10 +67,14 @@ const CREDENTIAL_ERRORS: Readonly<Record<ProviderFamily, readonly CredentialErro
     // Disabled services are left out: a request may use a tool whose service the project lacks.
     {
       status: 403,
-      codes: words(
-        'API_KEY_INVALID API_KEY_IP_ADDRESS_BLOCKED API_KEY_HTTP_REFERRER_BLOCKED CONSUMER_SUSPENDED',
-        'CONSUMER_INVALID BILLING_DISABLED',
-      ),
+      codes: [
+        'API_KEY_INVALID',
+        'API_KEY_IP_ADDRESS_BLOCKED',
+        'API_KEY_HTTP_REFERRER_BLOCKED',
+        'CONSUMER_SUSPENDED',
+        'CONSUMER_INVALID',
+        'BILLING_DISABLED',
+      ],
       message: /^your api key was reported as leaked/i,
     },
   ],

@@ -1,6 +1,9 @@
 /** Credential forms of SDK families that are accepted on some paths only (G 5 r1). */
 
-/** Paths of the generate-content family: its own version, uploads, and models, interactions, caches and files of `/v1`. They accept its forms of the key too. */
+/**
+ * Paths of the generate-content family: its own version, uploads, and models, interactions, caches and files of `/v1`.
+ * They accept its forms of the key too.
+ */
 const GENERATE_PATH = /^\/(?:upload\/v1(?:beta)?\/|v1(?:beta|\/(?:models|interactions|cachedContents|files)(?:\/|$)))/;
 
 export const takesGenerateCredentials = (path: string): boolean => GENERATE_PATH.test(path);

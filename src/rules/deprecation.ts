@@ -1,4 +1,6 @@
-/** End of life of an operation: what its row states, and the headers that every response then has (RFC 9745, RFC 8594). */
+/**
+ * End of life of an operation: what its row states, and the headers that every response then has (RFC 9745, RFC 8594).
+ */
 
 export interface Deprecation {
   /** UTC day from which the operation is deprecated. */

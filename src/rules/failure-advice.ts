@@ -1,4 +1,7 @@
-/** What an operator does about a failed call: the last words of its log line. Failures that only a caller can correct have no row. */
+/**
+ * What an operator does about a failed call: the last words of its log line. Failures that only a caller can correct
+ * have no row.
+ */
 import type { ErrorCode } from './errors.ts';
 import type { FaultKind } from './faults.ts';
 

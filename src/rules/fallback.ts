@@ -1,7 +1,6 @@
 /** Numbers of the fallback: lines of other groups that take a call while every account of its own group is out (ADR 20). */
 import { type ConvertCell, type InferenceOperation, inferenceRow, type ServedCell } from './endpoints.ts';
 import type { Style } from './groups.ts';
-import { words } from './notation.ts';
 
 export const FALLBACK = {
   /** That one line may name. */
@@ -20,9 +19,13 @@ export const FALLBACK = {
 export const FALLBACK_HEADER = 'x-gateway-fallback';
 
 /** Operations that can fall back to another group. Not vectors, which differ by model, pictures, or what one provider holds. */
-const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set(
-  words('messages.create chat.create responses.create generate.create generate.stream'),
-);
+const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set([
+  'messages.create',
+  'chat.create',
+  'responses.create',
+  'generate.create',
+  'generate.stream',
+]);
 
 export const mayFallBack = (operation: InferenceOperation): boolean => FALLING_BACK.has(operation);
 

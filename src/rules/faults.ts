@@ -1,4 +1,7 @@
-/** How an attempt on one account can fail, and what follows: what the pool does with the account, failover, the client's error code. */
+/**
+ * How an attempt on one account can fail, and what follows: what the pool does with the account, failover, the client's
+ * error code.
+ */
 import type { ErrorCode } from './errors.ts';
 
 export interface FaultRow {
@@ -11,7 +14,10 @@ export interface FaultRow {
   readonly cooldownMs: number;
   /** What the fault concerns: the whole account, or the account for the same model and kind of operation only. */
   readonly cools: 'account' | 'model' | 'nothing';
-  /** `pause`: out of use at once. `count`: by the circuit, or a time that the provider names. `avoid`: used last. `park`: the same, and out when it happens again. */
+  /**
+   * `pause`: out of use at once. `count`: by the circuit, or a time that the provider names. `avoid`: used last.
+   * `park`: the same, and out when it happens again.
+   */
   readonly effect: 'none' | 'pause' | 'count' | 'avoid' | 'park';
   /** The provider's message is about the account, so that operators may see it. Others may quote the request. */
   readonly showsMessage?: true;

@@ -1,4 +1,7 @@
-/** Files that callers upload and name in requests by their id. The gateway keeps them itself, so that one id serves every provider and dialect. */
+/**
+ * Files that callers upload and name in requests by their id. The gateway keeps them itself, so that one id serves
+ * every provider and dialect.
+ */
 
 const MIB = 2 ** 20;
 
@@ -18,7 +21,10 @@ export const FILES = {
   page: { default: 20, max: 1_000 },
 } as const;
 
-/** No other id begins like it. Without a hyphen and in lower case, because SDKs of generate-content read no other from an address. */
+/**
+ * No other id begins like it. Without a hyphen and in lower case, because SDKs of generate-content read no other from
+ * an address.
+ */
 export const FILE_ID = { prefix: 'dgfile', pattern: /^dgfile[0-9a-f]{32}$/, all: /dgfile[0-9a-f]{32}/g } as const;
 
 /** What callers say a file is for; it decides nothing here. */

@@ -17,7 +17,10 @@ export const MAX_GROUPS = 32;
 export const VIDEO_VARIANTS = ['A', 'EP', 'HC'] as const;
 export type VideoVariant = (typeof VIDEO_VARIANTS)[number];
 
-/** Families of video accounts by task API: `ark` the contract's, `dragoman` another gateway's, `veo` Google's, `minimax` that of Hailuo. */
+/**
+ * Families of video accounts by task API: `ark` the contract's, `dragoman` another gateway's, `veo` Google's, `minimax`
+ * that of Hailuo.
+ */
 export const VIDEO_ADAPTERS = ['ark', 'dragoman', 'veo', 'minimax'] as const;
 export type VideoAdapter = (typeof VIDEO_ADAPTERS)[number];
 
@@ -39,9 +42,10 @@ export const FEATURES = {
   video: ['video'],
 } as const satisfies Record<Style | 'video', readonly string[]>;
 /**
- * Features that an account has only when it lists them. `objects`: callers of the group may name any file, cache, store, container,
- * item, conversation or tuned model of the account. `converse`: the account is one at Bedrock, and serves by Converse. `search`: it serves
- * `/v1/alpha/search`, which few providers do. `batches`: batches of users are sent as batches of the provider, which are cheaper.
+ * Features that an account has only when it lists them. `objects`: callers of the group may name any file, cache,
+ * store, container, item, conversation or tuned model of the account. `converse`: the account is one at Bedrock, and
+ * serves by Converse. `search`: it serves `/v1/alpha/search`, which few providers do. `batches`: batches of users are
+ * sent as batches of the provider, which are cheaper.
  */
 export const OPT_IN_FEATURES = {
   responses: ['objects', 'converse', 'search', 'batches'],
@@ -52,5 +56,8 @@ export const OPT_IN_FEATURES = {
 
 export type Feature = (typeof FEATURES)[Style | 'video'][number] | (typeof OPT_IN_FEATURES)[Style | 'video'][number];
 
-/** The style whose errors and opaque values a dialect has, in a group of a style. Those of Converse have the form of Anthropic's. */
+/**
+ * The style whose errors and opaque values a dialect has, in a group of a style. Those of Converse have the form of
+ * Anthropic's.
+ */
 export const styleOf = (dialect: UpstreamDialect, group: Style): Style => (dialect === 'converse' ? 'messages' : group);
