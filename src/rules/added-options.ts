@@ -4,7 +4,7 @@
  * the body carries the option, how providers name it in their errors, and what the gateway does without from then on.
  * The rows of a dialect are tried in their order.
  */
-import { type CapabilityOverrides, type ChatField } from './capabilities.ts';
+import type { CapabilityOverrides, ChatField } from './capabilities.ts';
 import type { UpstreamDialect } from './groups.ts';
 
 export interface AddedOption {
