@@ -1,5 +1,4 @@
 /** Tools that a provider runs, and the tokens that one use can make a model read, which admission reserves: each figure has its source, or "assumed". */
-import { linesOf, withCode, words } from './notation.ts';
 
 export interface HostedTool {
   /** What `type` begins with, in chat, messages and responses. */
@@ -33,56 +32,99 @@ const SNAKE = /[A-Z]/g;
 const bothCases = (...names: string[]): string[] =>
   names.flatMap((name) => [name, name.replace(SNAKE, (letter) => `_${letter.toLowerCase()}`)]);
 
-const some = (cell: string): readonly string[] | undefined => (cell === '-' ? undefined : words(cell));
-
-/** What a use reads; then `billed`, `limit=MEMBER:TOKENS:DEFAULT`, `calls=MEMBER:WRITES` and `in=MEMBER`. */
-function useIn(cell: string): Omit<HostedTool, 'source'> {
-  const [reads, ...more] = words(cell);
-  const { limit, calls, in: runsIn } = Object.fromEntries(more.map((word) => word.split('=')));
-  const [limited, tokens, byDefault] = limit?.split(':') ?? [];
-  const [called, writes] = calls?.split(':') ?? [];
-  return {
-    reads: reads === 'context' ? reads : Number(reads),
-    ...(limited && {
-      readLimit: { member: limited, tokens: Number(tokens), ...(byDefault && { byDefault: Number(byDefault) }) },
-    }),
-    ...(more.includes('billed') && { isBilled: true as const }),
-    ...(called && { ownCall: { member: called, writes: Number(writes) } }),
-    ...(runsIn && { runsIn }),
-  };
-}
-
-/** A line is `types | members of tools | members of requests | use | source`, with `-` for none. */
-export const HOSTED_TOOLS: readonly HostedTool[] = linesOf(`
-web_search | googleSearch googleSearchRetrieval enterpriseWebSearch exaAiSearch parallelAiSearch
-  | web_search_options web_search enable_search search_parameters search_options
-  | 30000 billed | assumed: ten results of up to 3,000 tokens; providers state no maximum
-web_fetch | - | - | context billed limit=max_content_tokens:1
-  | messages: 'max_content_tokens' limits the text of a page; without it nothing does. A PDF is not limited by it
-- | urlContext | - | context billed | generate-content: up to 20 addresses of up to 34 MB each
-file_search | - | - | context billed limit=max_num_results:4096:20
-  | responses: at most 50 results, 20 by default, each a chunk of at most 4,096 tokens
-- | fileSearch retrieval | - | context billed | generate-content: no maximum stated
-- | googleMaps | - | 30000 billed | assumed: as a web search
-code_interpreter | - | - | context | responses: no maximum stated for the output of code
-code_execution | codeExecution | - | context | messages, generate-content: no maximum stated for the output of code
-- | - | plugins | context billed | chat: a plugin of a router searches the web, or reads documents of any size
-programmatic_tool_calling | - | - | context | responses: code that calls the other tools
-mcp | mcpServers | mcp_servers | context | all: the servers decide on the size of their results and of their list of tools
-shell | - | - | context in=environment | responses: no maximum stated for the output of commands in a container
-tool_search | - | - | 0 | messages, responses: loads definitions that the request contains, so that its bytes count them
-image_generation | - | - | 10000
-  | assumed: its prompt and one picture of at most 8,192 tokens; its output is counted by size and quality
-advisor | - | - | 0 calls=max_tokens:32000
-  | messages: another model reads the conversation; 32,000 tokens of output are assumed without 'max_tokens'
-computer browser bash text_editor memory apply_patch local_shell | computerUse | - | 0
-  | all: the client runs these and sends the results in its next request
-`).map((line) => {
-  const [types = '-', members = '-', requests = '-', use = '', source = ''] = withCode(line).split(' | ');
-  const rows = { types: some(types), members: some(members) && bothCases(...words(members)), requests: some(requests) };
-  const known = Object.fromEntries(Object.entries(rows).filter(([, names]) => names !== undefined));
-  return { ...known, ...useIn(use), source };
-});
+export const HOSTED_TOOLS: readonly HostedTool[] = [
+  {
+    types: ['web_search'],
+    members: bothCases(
+      'googleSearch',
+      'googleSearchRetrieval',
+      'enterpriseWebSearch',
+      'exaAiSearch',
+      'parallelAiSearch',
+    ),
+    requests: ['web_search_options', 'web_search', 'enable_search', 'search_parameters', 'search_options'],
+    reads: 30_000,
+    isBilled: true,
+    source: 'assumed: ten results of up to 3,000 tokens; providers state no maximum',
+  },
+  {
+    types: ['web_fetch'],
+    reads: 'context',
+    readLimit: { member: 'max_content_tokens', tokens: 1 },
+    isBilled: true,
+    source:
+      'messages: `max_content_tokens` limits the text of a page; without it nothing does. A PDF is not limited by it',
+  },
+  {
+    members: bothCases('urlContext'),
+    reads: 'context',
+    isBilled: true,
+    source: 'generate-content: up to 20 addresses of up to 34 MB each',
+  },
+  {
+    types: ['file_search'],
+    reads: 'context',
+    readLimit: { member: 'max_num_results', tokens: 4_096, byDefault: 20 },
+    isBilled: true,
+    source: 'responses: at most 50 results, 20 by default, each a chunk of at most 4,096 tokens',
+  },
+  {
+    members: bothCases('fileSearch', 'retrieval'),
+    reads: 'context',
+    isBilled: true,
+    source: 'generate-content: no maximum stated',
+  },
+  { members: bothCases('googleMaps'), reads: 30_000, isBilled: true, source: 'assumed: as a web search' },
+  { types: ['code_interpreter'], reads: 'context', source: 'responses: no maximum stated for the output of code' },
+  {
+    types: ['code_execution'],
+    members: bothCases('codeExecution'),
+    reads: 'context',
+    source: 'messages, generate-content: no maximum stated for the output of code',
+  },
+  {
+    requests: ['plugins'],
+    reads: 'context',
+    isBilled: true,
+    source: 'chat: a plugin of a router searches the web, or reads documents of any size',
+  },
+  { types: ['programmatic_tool_calling'], reads: 'context', source: 'responses: code that calls the other tools' },
+  {
+    types: ['mcp'],
+    members: bothCases('mcpServers'),
+    requests: ['mcp_servers'],
+    reads: 'context',
+    source: 'all: the servers decide on the size of their results and of their list of tools',
+  },
+  {
+    types: ['shell'],
+    reads: 'context',
+    runsIn: 'environment',
+    source: 'responses: no maximum stated for the output of commands in a container',
+  },
+  {
+    types: ['tool_search'],
+    reads: 0,
+    source: 'messages, responses: loads definitions that the request contains, so that its bytes count them',
+  },
+  {
+    types: ['image_generation'],
+    reads: 10_000,
+    source: 'assumed: its prompt and one picture of at most 8,192 tokens; its output is counted by size and quality',
+  },
+  {
+    types: ['advisor'],
+    reads: 0,
+    ownCall: { member: 'max_tokens', writes: 32_000 },
+    source: 'messages: another model reads the conversation; 32,000 tokens of output are assumed without `max_tokens`',
+  },
+  {
+    types: ['computer', 'browser', 'bash', 'text_editor', 'memory', 'apply_patch', 'local_shell'],
+    members: bothCases('computerUse'),
+    reads: 0,
+    source: 'all: the client runs these and sends the results in its next request',
+  },
+];
 
 /** A tool of a type that is not listed. */
 export const UNKNOWN_TOOL: HostedTool = { reads: 'context', source: 'assumed' };

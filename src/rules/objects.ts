@@ -1,7 +1,6 @@
 /** What callers keep under an id of its own: the view `kept_objects` has the rows. Objects that providers keep for them. */
-import { words } from './notation.ts';
 
-export const KEPT_KINDS = words('file batch conversation cache container');
+export const KEPT_KINDS = ['file', 'batch', 'conversation', 'cache', 'container'] as const;
 export type KeptKind = (typeof KEPT_KINDS)[number];
 
 const HOUR_S = 3_600;

@@ -3,7 +3,6 @@ import { isCredentialError, type ProviderFamily } from './credential-errors.ts';
 import type { ErrorCode } from './errors.ts';
 import type { FaultKind } from './faults.ts';
 import type { Dialect } from './groups.ts';
-import { words } from './notation.ts';
 
 export interface ProviderReport {
   /** 0 where there is none, as in a stream. */
@@ -82,12 +81,17 @@ const CHAT: readonly ProviderErrorRow[] = [
   request('invalid_request', { status: '4xx', own: true }),
 ];
 
-const UNSUPPORTED_NAMES = words('unsupported_parameter unsupported_value unknown_parameter');
+const UNSUPPORTED_NAMES = ['unsupported_parameter', 'unsupported_value', 'unknown_parameter'];
 /** `content_filter` is Azure's. */
-const POLICY_NAMES: readonly string[] = words(
-  'content_policy_violation moderation_blocked content_filter invalid_prompt bio_policy cyber_policy',
+const POLICY_NAMES: readonly string[] = [
+  'content_policy_violation',
+  'moderation_blocked',
+  'content_filter',
+  'invalid_prompt',
+  'bio_policy',
+  'cyber_policy',
   'misalignment_policy_violation',
-);
+];
 
 /** Names found in `code`, or in `type` where the code is not specific. */
 const RESPONSES_NAMES: readonly (Pick<ProviderErrorRow, 'kind' | 'code'> & { readonly names: readonly string[] })[] = [

@@ -1,6 +1,6 @@
 /** Overload: which requests are refused first, and from which load on. A refusal stays cheap: no credentials, no body, no provider. */
 import type { Operation, OperatorOperation } from './endpoints.ts';
-import { words } from './notation.ts';
+import { words } from './words.ts';
 
 /** In the order in which they are refused. `never`: refusing it would cost more work later, or hide the state of the server. */
 export const PRIORITIES = ['list', 'image', 'text', 'create'] as const;

@@ -1,6 +1,5 @@
 /** Service tiers that a request can choose and that a price can name. They cost the operator more or less than the standard tier. */
 import type { UpstreamDialect } from './groups.ts';
-import { byName } from './notation.ts';
 
 /** `batch` is of requests of a batch; no single request can choose it. */
 export const PRICE_TIERS = ['priority', 'flex', 'fast', 'batch'] as const;
@@ -15,18 +14,33 @@ interface TierField {
 
 /** `scale` is capacity that the operator has bought already. */
 const SERVICE_TIER: TierField = {
-  values: byName({
-    standard: 'auto default standard standard_only unspecified scale on_demand',
-    flex: 'flex',
-    priority: 'priority fast ultrafast performance',
-  }),
+  values: new Map<string, PriceTier | 'standard'>([
+    ['auto', 'standard'],
+    ['default', 'standard'],
+    ['standard', 'standard'],
+    ['standard_only', 'standard'],
+    ['unspecified', 'standard'],
+    ['scale', 'standard'],
+    ['on_demand', 'standard'],
+    ['flex', 'flex'],
+    ['priority', 'priority'],
+    ['fast', 'priority'],
+    ['ultrafast', 'priority'],
+    ['performance', 'priority'],
+  ]),
   isBinding: false,
 };
 
 const TIER_FIELDS = {
   service_tier: SERVICE_TIER,
   serviceTier: SERVICE_TIER,
-  speed: { values: byName({ standard: 'standard', fast: 'fast' }), isBinding: true },
+  speed: {
+    values: new Map<string, PriceTier | 'standard'>([
+      ['standard', 'standard'],
+      ['fast', 'fast'],
+    ]),
+    isBinding: true,
+  },
 } as const satisfies Record<string, TierField>;
 
 export const TIER_FIELD_NAMES = Object.keys(TIER_FIELDS) as (keyof typeof TIER_FIELDS)[];

@@ -1,5 +1,4 @@
 /** Warnings: what thresholds can be about, where notices go, and the limits of both. */
-import { rowsIn, words } from './notation.ts';
 
 /** `operator`: only operators see the figures. `user`: users may also set it for their own wallet and keys. */
 export type WarningAudience = 'operator' | 'user';
@@ -26,29 +25,69 @@ export type WarningPeriod = 'day' | 'month' | 'last_hours' | 'last_day';
 /** Whole hours of the roll-ups up to now, with the current one. */
 export const WARNING_WINDOW_HOURS = { last_hours: 2, last_day: 24 } as const;
 
-/** A line is `name: about | audience | unit | side | scopes | periods | least and largest percent | calls`. */
-export const WARNING_KINDS = rowsIn(
-  `
-balance: the available balance of a user is below an amount | user | dollars | below | user
-spend: a user or a key has spent an amount in the day or month | user | dollars | above | user key | day month
-limit: a user or a key has used a share of its spend limit of the day or month | user | percent | above | user key | day month | 1 100
-account: an account is out of use, parked, draining, cooling down or at a limit of its own | operator | state | above | account
-errors: a share of the calls failed at providers or in the gateway | operator | percent | above | all group | last_hours last_day | 1 100 | calls
-margin: the margin of text and image calls with a known cost is below a share of their charges
-  | operator | percent | below | all group | last_hours last_day | -100 100 | calls
-alarm: an alarm is raised: a condition that needs an operator | operator | state | above | alarm
-`,
-  ([about = '', audience, unit, holds, scopes = '', periods, percent, calls]): WarningKind => {
-    const [min = 0, max = 0] = percent?.split(' ').map(Number) ?? [];
-    return {
-      ...{ about, audience: audience as WarningAudience, unit: unit as WarningKind['unit'] },
-      ...{ holds: holds as WarningKind['holds'], scopes: words(scopes) as readonly WarningScope[] },
-      periods: periods === undefined ? [] : (words(periods) as readonly WarningPeriod[]),
-      ...(percent !== undefined && { percent: { min, max } }),
-      ...(calls !== undefined && { hasMinCalls: true as const }),
-    };
+export const WARNING_KINDS = {
+  balance: {
+    about: 'the available balance of a user is below an amount',
+    audience: 'user',
+    unit: 'dollars',
+    holds: 'below',
+    scopes: ['user'],
+    periods: [],
   },
-);
+  spend: {
+    about: 'a user or a key has spent an amount in the day or month',
+    audience: 'user',
+    unit: 'dollars',
+    holds: 'above',
+    scopes: ['user', 'key'],
+    periods: ['day', 'month'],
+  },
+  limit: {
+    about: 'a user or a key has used a share of its spend limit of the day or month',
+    audience: 'user',
+    unit: 'percent',
+    holds: 'above',
+    scopes: ['user', 'key'],
+    periods: ['day', 'month'],
+    percent: { min: 1, max: 100 },
+  },
+  account: {
+    about: 'an account is out of use, parked, draining, cooling down or at a limit of its own',
+    audience: 'operator',
+    unit: 'state',
+    holds: 'above',
+    scopes: ['account'],
+    periods: [],
+  },
+  errors: {
+    about: 'a share of the calls failed at providers or in the gateway',
+    audience: 'operator',
+    unit: 'percent',
+    holds: 'above',
+    scopes: ['all', 'group'],
+    periods: ['last_hours', 'last_day'],
+    percent: { min: 1, max: 100 },
+    hasMinCalls: true,
+  },
+  margin: {
+    about: 'the margin of text and image calls with a known cost is below a share of their charges',
+    audience: 'operator',
+    unit: 'percent',
+    holds: 'below',
+    scopes: ['all', 'group'],
+    periods: ['last_hours', 'last_day'],
+    percent: { min: -100, max: 100 },
+    hasMinCalls: true,
+  },
+  alarm: {
+    about: 'an alarm is raised: a condition that needs an operator',
+    audience: 'operator',
+    unit: 'state',
+    holds: 'above',
+    scopes: ['alarm'],
+    periods: [],
+  },
+} as const satisfies Record<string, WarningKind>;
 
 export type WarningKindName = keyof typeof WARNING_KINDS;
 export const WARNING_KIND_NAMES = Object.keys(WARNING_KINDS) as WarningKindName[];

@@ -1,7 +1,6 @@
 /** Tables of known members by operation. */
 import { type InferenceOperation, inferenceRow } from '../endpoints.ts';
 import type { Dialect } from '../groups.ts';
-import { byName } from '../notation.ts';
 import { CHAT_MEMBERS, EMBEDDING_MEMBERS } from './chat.ts';
 import { CACHE_MEMBERS, EMBED_MEMBERS, GENERATE_MEMBERS, INTERACTION_MEMBERS } from './generate.ts';
 import { IMAGE_MEMBERS } from './images.ts';
@@ -22,10 +21,7 @@ const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
 export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
   messages: ['file_id', 'container'],
   chat: ['file_id'],
-  responses: [
-    ...['item_reference', 'file_id', 'file_ids', 'container', 'container_id'],
-    ...['vector_store_ids', 'conversation'],
-  ],
+  responses: ['item_reference', 'file_id', 'file_ids', 'container', 'container_id', 'vector_store_ids', 'conversation'],
   generate: [],
 };
 
@@ -38,12 +34,27 @@ export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): 
 }
 
 /** Types of parts that hold media, in all dialects, and what each is said to be. What it is called counts only where its bytes do not tell. */
-export const MEDIA_TYPES: ReadonlyMap<unknown, 'image' | 'audio' | 'file'> = byName({
-  image: 'image image_url input_image computer_screenshot',
-  audio: 'input_audio audio_url',
-  // The last four: frames or a film, of any length.
-  file: 'file input_file document container_upload file_url document_url video video_url input_video audio',
-});
+export const MEDIA_TYPES: ReadonlyMap<unknown, 'image' | 'audio' | 'file'> = new Map(
+  Object.entries({
+    image: 'image',
+    image_url: 'image',
+    input_image: 'image',
+    computer_screenshot: 'image',
+    input_audio: 'audio',
+    audio_url: 'audio',
+    file: 'file',
+    input_file: 'file',
+    document: 'file',
+    container_upload: 'file',
+    file_url: 'file',
+    document_url: 'file',
+    // Frames or a film, of any length.
+    video: 'file',
+    video_url: 'file',
+    input_video: 'file',
+    audio: 'file',
+  }),
+);
 
 /** Members of an image request that a form has too, beside its files. */
 export const IMAGE_FORM_FIELDS: ReadonlySet<string> = new Set(

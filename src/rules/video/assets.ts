@@ -1,5 +1,4 @@
 /** Private assets and asset groups (V 2, V 3, V 4.8, V 4.9): statuses and the moves between them, types, limits and times. */
-import { words } from '../notation.ts';
 
 export const ASSET_TYPES = ['Image', 'Video', 'Audio'] as const;
 export type AssetType = (typeof ASSET_TYPES)[number];
@@ -7,7 +6,15 @@ export type AssetType = (typeof ASSET_TYPES)[number];
 /** Callers create only the first type; a group of the second comes from a real-person authorization (V 4.8 r1). */
 export const ASSET_GROUP_TYPES = ['AIGC', 'LivenessFace'] as const;
 
-const CREATED_STATUSES = words('active failed create_unknown invalid deleting deleted delete_failed');
+const CREATED_STATUSES = [
+  'active',
+  'failed',
+  'create_unknown',
+  'invalid',
+  'deleting',
+  'deleted',
+  'delete_failed',
+] as const;
 export const ASSET_GROUP_STATUSES = ['creating', ...CREATED_STATUSES] as const;
 export type AssetGroupStatus = (typeof ASSET_GROUP_STATUSES)[number];
 

@@ -33,7 +33,12 @@ export interface SheetChanges {
 /** Members with a field of their own here, or with a meaning that no sheet changes. */
 export const RESERVED_MEMBERS: readonly string[] = [
   ...VIDEOS_FIELDS,
-  ...['duration', 'resolution', 'ratio', 'callback_url', 'safety_identifier', 'role'],
+  'duration',
+  'resolution',
+  'ratio',
+  'callback_url',
+  'safety_identifier',
+  'role',
 ];
 
 /** Models that are known by name. The first match wins. Fast and mini models stop at 720p. */

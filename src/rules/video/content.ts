@@ -1,7 +1,12 @@
 /** Content items of a video request: types, payloads, roles, addresses and formats (V 4.1). */
-import { words } from '../notation.ts';
 
-export const MEDIA_ROLES = words('reference_image first_frame last_frame reference_video reference_audio');
+export const MEDIA_ROLES = [
+  'reference_image',
+  'first_frame',
+  'last_frame',
+  'reference_video',
+  'reference_audio',
+] as const;
 export type MediaRole = (typeof MEDIA_ROLES)[number];
 
 export type MediaKind = 'image' | 'video' | 'audio';

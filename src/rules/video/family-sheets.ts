@@ -1,13 +1,21 @@
 /** Sheets of models whose providers have other task APIs than the contract's. What is not known of a model is refused. */
-import { type ParameterRule, unsupportedNames } from './parameters.ts';
+import { type ParameterRule, UNSUPPORTED } from './parameters.ts';
 import { PIXEL_SIZES } from './sizes.ts';
 
 const MIB = 2 ** 20;
 
 /** Members of the contract that no other family knows. They are never dropped silently (V 4.2 r1). */
-const CONTRACT_ONLY = unsupportedNames(
-  'frames watermark return_last_frame service_tier execution_expires_after tools camera_fixed draft priority',
-);
+const CONTRACT_ONLY = {
+  frames: UNSUPPORTED,
+  watermark: UNSUPPORTED,
+  return_last_frame: UNSUPPORTED,
+  service_tier: UNSUPPORTED,
+  execution_expires_after: UNSUPPORTED,
+  tools: UNSUPPORTED,
+  camera_fixed: UNSUPPORTED,
+  draft: UNSUPPORTED,
+  priority: UNSUPPORTED,
+} as const;
 
 /** Of every sheet. */
 export const OFFERED = {
@@ -32,7 +40,10 @@ const sizesOf = (resolution: keyof typeof PIXEL_SIZES) =>
 
 const SHARED = {
   unit: 'seconds',
-  ...{ pixelsPerToken: 1, framesPerSecond: 24, inputVideoSeconds: 0, cancelQueued: false },
+  pixelsPerToken: 1,
+  framesPerSecond: 24,
+  inputVideoSeconds: 0,
+  cancelQueued: false,
   inlineMedia: {
     image: { formats: ['jpeg', 'png', 'webp'], maxBytes: 20 * MIB, isContentChecked: true },
     audio: { formats: [], maxBytes: 0, length: undefined },
@@ -52,7 +63,8 @@ export const HAILUO = {
   parameters: {
     ...CONTRACT_ONLY,
     ...OFFERED,
-    ...unsupportedNames('seed generate_audio'),
+    seed: UNSUPPORTED,
+    generate_audio: UNSUPPORTED,
     duration: lengths(6, 10),
     watermark: { kind: 'boolean' },
     prompt_optimizer: { kind: 'boolean' },

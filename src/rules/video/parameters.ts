@@ -1,5 +1,5 @@
 /** Parameters of a video request and the kinds of rules for their values (V 4.2). */
-import { type Words, words } from '../notation.ts';
+import { words } from '../words.ts';
 
 /** Those of the contract, in the order in which they are checked and sent. Members that a sheet adds follow. */
 export const VIDEO_PARAMETERS = words(
@@ -40,10 +40,7 @@ export interface IntegerRule {
   readonly automatic?: { readonly value: number; readonly isSupported: boolean };
 }
 
-export const unsupportedNames = <const S extends string>(names: S) =>
-  Object.fromEntries(words(names).map((name) => [name, { kind: 'unsupported' }])) as Readonly<
-    Record<Words<S>, { readonly kind: 'unsupported' }>
-  >;
+export const UNSUPPORTED = { kind: 'unsupported' } as const satisfies ParameterRule;
 
 /** The only tier on sale. */
 export const DEFAULT_SERVICE_TIER = 'default';

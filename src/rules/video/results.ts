@@ -1,5 +1,4 @@
 /** How results are read from the provider and kept (V 4.6). */
-import { pairsIn } from '../notation.ts';
 
 /** Readers of one result in one process. A link may allow only 100 downloads, and each range request counts. */
 export const RESULT_READS = { connections: 4, waitMs: 10_000, retryAfterSeconds: 5 } as const;
@@ -17,10 +16,21 @@ export const RESULT_MIRROR = { abandonedMs: 120_000, pauseMs: 30_000 } as const;
 export const RESULT_MIRROR_JOB = { takenMs: 600_000, forHours: 24, batch: 4 } as const;
 
 /** Media types that a result may have, with the file ending. Any other is rejected: SVG or HTML would run as script in the origin of the console. */
-export const RESULT_TYPES = pairsIn(
-  'video/mp4:mp4 video/webm:webm video/quicktime:mov video/x-matroska:mkv image/png:png image/jpeg:jpg image/webp:webp',
-  'image/gif:gif image/avif:avif audio/mpeg:mp3 audio/wav:wav audio/mp4:m4a audio/aac:aac',
-);
+export const RESULT_TYPES: Readonly<Record<string, string>> = {
+  'video/mp4': 'mp4',
+  'video/webm': 'webm',
+  'video/quicktime': 'mov',
+  'video/x-matroska': 'mkv',
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'image/gif': 'gif',
+  'image/avif': 'avif',
+  'audio/mpeg': 'mp3',
+  'audio/wav': 'wav',
+  'audio/mp4': 'm4a',
+  'audio/aac': 'aac',
+};
 
 /** Headers of every file that a provider or an operator supplied: a browser that opens it as a page runs nothing of it. */
 export const FOREIGN_FILE_HEADERS = {

@@ -4,7 +4,6 @@
  * V 0: variant B is EP and HC together; they differ only in their assets.
  */
 import type { VideoVariant } from '../groups.ts';
-import { each } from '../notation.ts';
 import { HAILUO, OFFERED, VEO_3_1 } from './family-sheets.ts';
 import * as params from './parameters.ts';
 import type { DeletionRule, InlineMediaRules, RoleCombinations, VariantSheet, VideoSheet } from './sheet.ts';
@@ -20,12 +19,18 @@ const BOOLEAN: params.ParameterRule = { kind: 'boolean' };
 
 /** -1 lets the model choose, where it can. */
 const duration = (min: number, max: number, isSupported: boolean): params.IntegerRule => ({
-  ...{ kind: 'integer', min, max, unit: 'seconds', automatic: { value: -1, isSupported } },
+  kind: 'integer',
+  min,
+  max,
+  unit: 'seconds',
+  automatic: { value: -1, isSupported },
 });
 
 const SHARED_PARAMETERS = {
   ...OFFERED,
-  ...each(BOOLEAN, 'generate_audio watermark return_last_frame'),
+  generate_audio: BOOLEAN,
+  watermark: BOOLEAN,
+  return_last_frame: BOOLEAN,
   // Beyond the document: both SDKs of the provider have it.
   safety_identifier: { kind: 'text', maxLength: 64 },
 } as const satisfies Partial<Record<params.VideoParameter, params.ParameterRule>>;
@@ -61,11 +66,18 @@ const DELETE_UNSUPPORTED: DeletionRule = { action: 'reject', code: 'task_delete_
 export const DELETES_TASKS: VideoSheet['deletion'] = {
   queued: { action: 'cancel', otherwise: 'task_cancel_not_supported' },
   running: { action: 'reject', code: 'task_not_cancellable' },
-  ...each(REMOVE, 'cancelled succeeded failed expired'),
+  cancelled: REMOVE,
+  succeeded: REMOVE,
+  failed: REMOVE,
+  expired: REMOVE,
 };
 export const KEEPS_TASKS: VideoSheet['deletion'] = {
-  ...each(CANCEL_UNSUPPORTED, 'queued running'),
-  ...each(DELETE_UNSUPPORTED, 'cancelled succeeded failed expired'),
+  queued: CANCEL_UNSUPPORTED,
+  running: CANCEL_UNSUPPORTED,
+  cancelled: DELETE_UNSUPPORTED,
+  succeeded: DELETE_UNSUPPORTED,
+  failed: DELETE_UNSUPPORTED,
+  expired: DELETE_UNSUPPORTED,
 };
 
 const CONTRACT = {
@@ -96,7 +108,9 @@ const A: VariantSheet = {
     duration: duration(4, 15, true),
     frames: { kind: 'integer', min: 1, max: 360 },
     seed: { kind: 'integer', min: -1, max: 4_294_967_295 },
-    ...each(REJECTED, 'camera_fixed draft priority'),
+    camera_fixed: REJECTED,
+    draft: REJECTED,
+    priority: REJECTED,
   },
   resolutions: ['480p', '720p', '1080p'],
   inlineMedia: checkedMedia(15),
@@ -112,7 +126,14 @@ const B: Omit<VariantSheet, 'assets'> = {
   parameters: {
     ...SHARED_PARAMETERS,
     duration: duration(4, 15, false),
-    ...params.unsupportedNames('frames seed service_tier execution_expires_after tools camera_fixed draft priority'),
+    frames: params.UNSUPPORTED,
+    seed: params.UNSUPPORTED,
+    service_tier: params.UNSUPPORTED,
+    execution_expires_after: params.UNSUPPORTED,
+    tools: params.UNSUPPORTED,
+    camera_fixed: params.UNSUPPORTED,
+    draft: params.UNSUPPORTED,
+    priority: params.UNSUPPORTED,
   },
   resolutions: RESOLUTIONS,
   inlineMedia: {
@@ -142,7 +163,11 @@ const SEEDANCE_2_5: VideoSheet = {
     ...SHARED_PARAMETERS,
     ...TASK_OPTIONS,
     duration: duration(4, 30, true),
-    ...params.unsupportedNames('frames seed camera_fixed draft priority'),
+    frames: params.UNSUPPORTED,
+    seed: params.UNSUPPORTED,
+    camera_fixed: params.UNSUPPORTED,
+    draft: params.UNSUPPORTED,
+    priority: params.UNSUPPORTED,
     omni_reference_task_type: { kind: 'word', accepted: ['auto', 'reference', 'edit', 'extend'] },
     output_format: { kind: 'word', accepted: ['mp4', 'mov'] },
   },

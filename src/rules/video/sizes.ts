@@ -1,15 +1,14 @@
 /** Resolutions, ratios and pixel sizes of videos (V 4.2, V 4.7). */
-import { words } from '../notation.ts';
 
 /** Words for resolutions of all sheets, from the smallest to the largest. */
-export const RESOLUTION_WORDS = words('360p 480p 512p 540p 720p 768p 1080p 1440p 2k 4k');
+export const RESOLUTION_WORDS = ['360p', '480p', '512p', '540p', '720p', '768p', '1080p', '1440p', '2k', '4k'] as const;
 export type Resolution = (typeof RESOLUTION_WORDS)[number];
 
 /** Those of V 4.2. A word that no size of a sheet has is unknown to its models. */
-export const RESOLUTIONS = words('480p 720p 1080p 4k');
+export const RESOLUTIONS = ['480p', '720p', '1080p', '4k'] as const;
 
-const CONTRACT_RATIOS = words('16:9 4:3 1:1 3:4 9:16 21:9');
-const FIXED_RATIOS = [...CONTRACT_RATIOS, ...words('3:2 2:3 5:4 4:5 2:1 1:2 9:21')] as const;
+const CONTRACT_RATIOS = ['16:9', '4:3', '1:1', '3:4', '9:16', '21:9'] as const;
+const FIXED_RATIOS = [...CONTRACT_RATIOS, '3:2', '2:3', '5:4', '4:5', '2:1', '1:2', '9:21'] as const;
 export type FixedRatio = (typeof FIXED_RATIOS)[number];
 
 /** `adaptive` leaves the ratio to the model. */
@@ -25,18 +24,42 @@ type ContractSizes = Readonly<
   Record<(typeof RESOLUTIONS)[number], Readonly<Record<(typeof CONTRACT_RATIOS)[number], PixelSize>>>
 >;
 
-/** In the order of `CONTRACT_RATIOS`. */
-const sizesOf = (text: string): ContractSizes['720p'] =>
-  Object.fromEntries(text.split(' ').map((size, n) => [CONTRACT_RATIOS[n], parseSize(size)])) as never;
-
 /** `1280x720`, as `/v1/videos` and the configuration file write sizes. */
 export const parseSize = (text: string): PixelSize => text.split('x').map(Number) as never;
 
 export const PIXEL_SIZES: ContractSizes = {
-  '480p': sizesOf('864x496 752x560 640x640 560x752 496x864 992x432'),
-  '720p': sizesOf('1280x720 1112x834 960x960 834x1112 720x1280 1470x630'),
-  '1080p': sizesOf('1920x1080 1664x1248 1440x1440 1248x1664 1080x1920 2206x946'),
-  '4k': sizesOf('3840x2160 3326x2494 2880x2880 2494x3326 2160x3840 4398x1886'),
+  '480p': {
+    '16:9': [864, 496],
+    '4:3': [752, 560],
+    '1:1': [640, 640],
+    '3:4': [560, 752],
+    '9:16': [496, 864],
+    '21:9': [992, 432],
+  },
+  '720p': {
+    '16:9': [1280, 720],
+    '4:3': [1112, 834],
+    '1:1': [960, 960],
+    '3:4': [834, 1112],
+    '9:16': [720, 1280],
+    '21:9': [1470, 630],
+  },
+  '1080p': {
+    '16:9': [1920, 1080],
+    '4:3': [1664, 1248],
+    '1:1': [1440, 1440],
+    '3:4': [1248, 1664],
+    '9:16': [1080, 1920],
+    '21:9': [2206, 946],
+  },
+  '4k': {
+    '16:9': [3840, 2160],
+    '4:3': [3326, 2494],
+    '1:1': [2880, 2880],
+    '3:4': [2494, 3326],
+    '9:16': [2160, 3840],
+    '21:9': [4398, 1886],
+  },
 };
 
 /** Sizes that OpenAI's Videos API knows and no model here offers (V 4.7). */

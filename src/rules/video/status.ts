@@ -1,21 +1,29 @@
 /** Statuses of a video task, the moves between them, and how tasks are followed at the provider (V 3). */
-import { each, words } from '../notation.ts';
 
 export const TASK_STATUSES = ['queued', 'running', 'cancelled', 'succeeded', 'failed', 'expired'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** Codes of a failed task's `error` (V 2). */
-export const TASK_ERROR_CODES = words(
-  'input_content_rejected output_content_rejected invalid_video_parameter upstream_rate_limited upstream_error',
-  'submission_failed task_expired task_cancelled',
-);
+export const TASK_ERROR_CODES = [
+  'input_content_rejected',
+  'output_content_rejected',
+  'invalid_video_parameter',
+  'upstream_rate_limited',
+  'upstream_error',
+  'submission_failed',
+  'task_expired',
+  'task_cancelled',
+] as const;
 export type TaskErrorCode = (typeof TASK_ERROR_CODES)[number];
 
 /** `running` may be too short to be seen. A provider, or an operator at its console, may cancel a running task. A terminal status is never left. */
 export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   queued: ['running', 'succeeded', 'failed', 'cancelled', 'expired'],
   running: ['succeeded', 'failed', 'cancelled', 'expired'],
-  ...each([], 'cancelled succeeded failed expired'),
+  cancelled: [],
+  succeeded: [],
+  failed: [],
+  expired: [],
 };
 
 export const isTerminal = (status: TaskStatus): boolean => TASK_MOVES[status].length === 0;
