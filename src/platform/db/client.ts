@@ -1,7 +1,10 @@
-/** A connection to PostgreSQL that can be cut, because a server behind a broken network neither responds nor closes it. */
+/**
+ * A connection to PostgreSQL that can be cut, because a server behind a broken network neither responds nor closes it. It may end at any moment:
+ * that rejects what waits for it, and never ends the process.
+ */
 import type { Socket } from 'node:net';
 import pg from 'pg';
-import { systemClock } from '../../core/index.ts';
+import { codeOf, systemClock } from '../../core/index.ts';
 
 /** How long the server may take to confirm the end of a connection. */
 const END_MS = 1_000;
@@ -18,12 +21,31 @@ export interface SeverableClientOptions extends pg.ClientConfig {
 /** What PostgreSQL reports of itself at the start of a session and whenever it changes. */
 const READ_ONLY_STATUS = ['in_hot_standby', 'default_transaction_read_only'];
 
+/** SQLSTATE of errors with which PostgreSQL ends the connection. Their severity says so too, in the language of the server. */
+const ENDS = /^(?:57P0[1-5]|25P0[34])$/;
+const isEnd = ({ severity, code }: pg.DatabaseError): boolean =>
+  severity === 'FATAL' || severity === 'PANIC' || ENDS.test(code ?? '');
+
 export class SeverableClient extends pg.Client {
   /** Its server is a standby, or was set to be read-only. */
   isReadOnly = false;
+  /** Statements with parameters that the server was about to execute: each is announced before anything of it runs. */
+  boundStatements = 0;
+  #loss: Error | undefined;
+  #isSevered = false;
 
   constructor(options: SeverableClientOptions = {}) {
     super(options);
+    // From the first moment: an event without a listener ends the process, and the server may end the connection in the message that opens it.
+    this.on('error', (error) => {
+      this.#loss ??= error;
+    });
+    this.#connection.on('errorMessage', (error) => {
+      if (isEnd(error)) this.#loss ??= error;
+    });
+    this.#connection.on('bindComplete', () => {
+      this.boundStatements += 1;
+    });
     if (options.mustWrite)
       this.#connection.on('parameterStatus', ({ parameterName, parameterValue }) => {
         if (!READ_ONLY_STATUS.includes(parameterName) || parameterValue !== 'on') return;
@@ -34,7 +56,13 @@ export class SeverableClient extends pg.Client {
 
   /** Closes the socket at once. Running and queued statements reject. */
   sever(): void {
+    this.#isSevered ||= !this.isLost;
     this.#socket.destroy();
+  }
+
+  /** This process has cut it, and not its server. */
+  get isSevered(): boolean {
+    return this.#isSevered;
   }
 
   /** Closes the socket when nothing is sent or received for this long. */
@@ -54,8 +82,14 @@ export class SeverableClient extends pg.Client {
     return Promise.all(sent);
   }
 
-  get isSevered(): boolean {
-    return this.#socket.destroyed;
+  /** Nothing can be sent any more. A statement that is begun now certainly does not run. */
+  get isLost(): boolean {
+    return this.#loss !== undefined || !this.#socket.writable;
+  }
+
+  /** The error with which the connection ended. */
+  get loss(): Error | undefined {
+    return this.#loss;
   }
 
   /** What a server has sent before the connection is cut is still read, so that the driver may report success. */
@@ -64,6 +98,7 @@ export class SeverableClient extends pg.Client {
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
     const opened = super.connect().then(() => {
       if (this.isReadOnly) throw new Error('the server is read-only');
+      if (this.#loss) throw this.#loss;
       return this;
     });
     if (!callback) return opened;
@@ -90,9 +125,22 @@ export class SeverableClient extends pg.Client {
   }
 }
 
+/** An error of the statement, after which the connection goes on. */
+export const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && !isEnd(error);
+
+/** The server, or something between, ended a connection that was being opened. The next one may last. */
+export const wasCutOff = (error: unknown): boolean =>
+  /^(?:57P01|57P02|ECONNRESET|EPIPE)$/.test(codeOf(error) ?? '') ||
+  (error instanceof Error && error.message === 'Connection terminated unexpectedly');
+
+/** How many connections are opened for one that lasts. */
+export const CONNECT_TRIES = 3;
+
 interface Connection {
   readonly stream: Socket;
   on(event: 'parameterStatus', listener: (status: ParameterStatus) => void): void;
+  on(event: 'errorMessage', listener: (error: pg.DatabaseError) => void): void;
+  on(event: 'bindComplete', listener: () => void): void;
 }
 
 interface ParameterStatus {

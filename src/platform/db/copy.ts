@@ -16,8 +16,6 @@ const MAX_WAITING_BYTES = 4 * BATCH_BYTES;
 export async function connectForCopy(url: string): Promise<SeverableClient> {
   const options = { connectionTimeoutMillis: POOL_LIMITS.connectMs, application_name: 'dragoman' };
   const client = await connectToPrimary(url, options);
-  // A connection that breaks rejects the running statement, so the event itself needs no handling.
-  client.on('error', () => {});
   client.severAfterSilence(SILENCE_MS);
   return client;
 }

@@ -4,7 +4,7 @@
  */
 import type { ClientConfig } from 'pg';
 import { entryOf } from '../../core/index.ts';
-import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import { CONNECT_TRIES, SeverableClient, type SeverableClientOptions, TCP_OPTIONS, wasCutOff } from './client.ts';
 
 const hosts = new Map<string, Hosts>();
 
@@ -62,32 +62,32 @@ export class Hosts {
 export async function connectToPrimary(url: string, options: ClientConfig): Promise<SeverableClient> {
   const known = hostsOf(url);
   const primary = await known.primary();
-  const client = new SeverableClient({
-    connectionString: primary,
-    mustWrite: known.areSeveral,
-    ...TCP_OPTIONS,
-    ...options,
-  });
-  await client.connect().catch((error: unknown) => {
+  return open({ connectionString: primary, mustWrite: known.areSeveral, ...options }).catch((error: unknown) => {
     known.leave(primary);
     throw error;
   });
-  return client;
 }
 
 async function probe(url: string): Promise<string> {
-  const client = new SeverableClient({
-    connectionString: url,
-    connectionTimeoutMillis: PROBE_MS,
-    mustWrite: true,
-    ...TCP_OPTIONS,
-  });
-  client.on('error', () => {});
-  await client.connect().catch((error: Error & { code?: string }) => {
+  const options = { connectionString: url, connectionTimeoutMillis: PROBE_MS, mustWrite: true };
+  const client = await open(options).catch((error: Error & { code?: string }) => {
     throw new Error(error.message || error.code);
   });
   client.end().catch(() => {});
   return url;
+}
+
+async function open(options: SeverableClientOptions): Promise<SeverableClient> {
+  for (let left = CONNECT_TRIES; ; left -= 1) {
+    const client = new SeverableClient({ ...TCP_OPTIONS, ...options });
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      client.sever();
+      if (left === 1 || !wasCutOff(error)) throw error;
+    }
+  }
 }
 
 /** Without the password. */

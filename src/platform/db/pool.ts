@@ -1,12 +1,16 @@
-/** A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed. */
+/**
+ * A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed. What a lost connection
+ * certainly did not do, or may do twice, is done by another one.
+ */
 import type { CompiledQuery, PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
-import { type Clock, codeOf, entryOf, systemClock, Unavailable } from '../../core/index.ts';
-import { SeverableClient, TCP_OPTIONS } from './client.ts';
+import { type Clock, codeOf, systemClock, Unavailable } from '../../core/index.ts';
+import { CONNECT_TRIES, isAnswer, SeverableClient, TCP_OPTIONS, wasCutOff } from './client.ts';
 import { areTogether } from './commit-with.ts';
 import { copyIn, isCopyIn } from './copy-in.ts';
 import { type Hosts, hostsOf } from './hosts.ts';
 import { statementName } from './prepared.ts';
+import { isRepeatable } from './repeatable.ts';
 
 export interface PoolLimits {
   /** To open a connection, or to get one that others use. */
@@ -100,9 +104,7 @@ export class DatabasePool {
     } as pg.PoolConfig);
     // The pool replaces a broken idle connection at the next query. Without a listener the error would end the process.
     this.#pool.on('error', () => {});
-    // A connection that breaks during a query rejects that query, so the event itself needs no handling.
     this.#pool.on('connect', (client) => {
-      client.on('error', () => {});
       this.#respondedAt.set(client as PoolClient, this.#limits.clock.elapsed());
     });
   }
@@ -118,15 +120,10 @@ export class DatabasePool {
   }
 
   #view(limitMs: number): PostgresPool {
-    // Kysely keeps one connection object per client, so the same client must be the same object each time.
-    const limited = new WeakMap<PoolClient, PostgresPoolClient>();
     return {
       options: {},
       end: () => this.#pool.end(),
-      connect: async () => {
-        const client = await this.#checkOut();
-        return entryOf(limited, client, () => this.#limit(client, limitMs));
-      },
+      connect: async () => this.#lend(await this.#checkOut(), limitMs),
     };
   }
 
@@ -144,13 +141,14 @@ export class DatabasePool {
 
   /** Tries another host at once, because a server that refuses connections may have been replaced already. */
   async #connect(): Promise<PoolClient> {
-    for (let isFirst = true; ; isFirst = false) {
+    for (let left = CONNECT_TRIES; ; left -= 1) {
       this.#pool.options.connectionString = await this.#hosts.primary();
       try {
         return (await this.#pool.connect()) as PoolClient;
       } catch (error) {
         this.#leaveHost();
-        if (!isFirst || !this.#hosts.areSeveral || /timeout/.test(textOf(error))) throw error;
+        const mayLast = wasCutOff(error) || (this.#hosts.areSeveral && !/timeout/.test(textOf(error)));
+        if (left === 1 || !mayLast) throw error;
       }
     }
   }
@@ -161,7 +159,7 @@ export class DatabasePool {
 
   async #responds(client: PoolClient): Promise<boolean> {
     const respondedAt = this.#respondedAt.get(client) ?? Number.NEGATIVE_INFINITY;
-    if (client.isSevered || respondedAt <= this.#silence.foundAt) return false;
+    if (client.isLost || respondedAt <= this.#silence.foundAt) return false;
     if (this.#limits.clock.elapsed() - respondedAt < this.#limits.idleMs) return true;
     return this.#run(client, this.#limits.probeMs, () => client.query('select 1')).then(
       () => true,
@@ -169,16 +167,54 @@ export class DatabasePool {
     );
   }
 
-  #limit(client: PoolClient, limitMs: number): PostgresPoolClient {
-    const run = (text: string, parameters: readonly unknown[]) =>
-      this.#run<object>(client, limitMs, () => {
-        if (isCopyIn(text)) return copyAll(client, text, parameters);
-        if (areTogether(text)) return this.#runAll(client, parameters as readonly CompiledQuery[]);
-        return client.query(this.#statementOf(text, parameters));
-      });
+  /**
+   * The connection as Kysely sees it, until it is released. When it is lost, its first statement is sent again on another one, if it did not run
+   * or may run twice. Later statements depend on what came before.
+   */
+  #lend(first: PoolClient, limitMs: number): PostgresPoolClient {
+    let client: PoolClient | undefined = first;
+    let tries = STATEMENT_TRIES;
+    const run = async (text: string, parameters: readonly unknown[]): Promise<object> => {
+      for (;;) {
+        if (!client) throw new DatabaseUnavailable(`${LOST}.`, undefined);
+        const attempt = this.#attempt(client, text, parameters);
+        try {
+          const result = await this.#run(client, limitMs, attempt.send);
+          tries = 0;
+          return result;
+        } catch (error) {
+          tries -= 1;
+          if (tries <= 0 || isAnswer(error) || !attempt.mayRunAgain()) throw error;
+          client.release(true);
+          client = undefined;
+          client = await this.#checkOut();
+        }
+      }
+    };
     return {
       query: run as unknown as PostgresPoolClient['query'],
-      release: (destroy) => client.release(destroy),
+      release: (destroy) => client?.release(destroy),
+    };
+  }
+
+  #attempt(client: PoolClient, text: string, parameters: readonly unknown[]) {
+    const { isLost: wasLost, boundStatements } = client;
+    const statement = this.#statementOf(text, parameters);
+    return {
+      send: (): Promise<object> => {
+        if (isCopyIn(text)) return copyAll(client, text, parameters);
+        if (areTogether(text)) return this.#runAll(client, parameters as readonly CompiledQuery[]);
+        return client.query(statement);
+      },
+      /** A server that was told to end the connection says so before it executes the next statement. A pooler may say it later. */
+      mayRunAgain: (): boolean => {
+        if (!client.isLost || client.isSevered) return false;
+        if (wasLost || isRepeatable(text)) return true;
+        const isBound = !isCopyIn(text) && (statement.name !== undefined || parameters.length > 0);
+        const wasRefused =
+          isBound && client.boundStatements === boundStatements && codeOf(client.loss) === ENDED_BY_SERVER;
+        return wasRefused && !this.#isPooled;
+      },
     };
   }
 
@@ -192,6 +228,7 @@ export class DatabasePool {
   }
 
   async #run<T>(client: PoolClient, limitMs: number, query: () => Promise<T>): Promise<T> {
+    if (client.isLost) throw lost(client, undefined);
     const cancel = this.#limits.clock.after(limitMs, () => {
       this.#silence.foundAt = this.#limits.clock.elapsed();
       this.#leaveHost();
@@ -202,7 +239,7 @@ export class DatabasePool {
       this.#respondedAt.set(client, this.#limits.clock.elapsed());
       return result;
     } catch (error) {
-      if (client.isSevered) throw new DatabaseUnavailable(`The database did not respond: ${textOf(error)}.`, error);
+      if (client.isLost && !isAnswer(error)) throw lost(client, error);
       this.#respondedAt.set(client, this.#limits.clock.elapsed());
       // The server has become a standby. Another connection may lead to the new primary.
       if (codeOf(error) === READ_ONLY) {
@@ -215,6 +252,19 @@ export class DatabasePool {
     }
   }
 }
+
+/** How many connections are tried for one that lasts as long as a statement. */
+const STATEMENT_TRIES = 3;
+
+const LOST = 'The connection to the database was lost';
+
+function lost({ isSevered, loss }: SeverableClient, error: unknown): DatabaseUnavailable {
+  const cause = loss ?? error;
+  return new DatabaseUnavailable(`${isSevered ? 'The database did not respond' : LOST}: ${textOf(cause)}.`, cause);
+}
+
+/** SQLSTATE of a connection that an administrator, or a shutdown, has ended. */
+const ENDED_BY_SERVER = '57P01';
 
 /** SQLSTATE of a write in a read-only transaction. */
 const READ_ONLY = '25006';

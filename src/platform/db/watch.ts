@@ -19,7 +19,8 @@ export interface RevisionWatchOptions {
 }
 
 const CHECK_MS = 2_000;
-const RECONNECT_MS = 1_000;
+/** The delay before a reconnect doubles until a connection listens. */
+const RECONNECT_MS = { min: 100, max: 5_000 } as const;
 /** A server that takes longer to respond is asked through the pool, and the connection is replaced. */
 const RESPONSE_MS = 1_000;
 const REVISIONS = 'select name, revision from revisions order by name';
@@ -38,7 +39,9 @@ export class RevisionWatch {
   #endListening = async (): Promise<void> => {};
   #listener: SeverableClient | undefined;
   readonly #onWork = new Set<(name: string) => void>();
+  readonly #onGap = new Set<() => void>();
   #checking: Promise<void> = Promise.resolve();
+  #reconnectMs: number = RECONNECT_MS.min;
   #isStopped = false;
 
   /** The first check reports every revision, because data that was loaded before may have missed a change. */
@@ -63,9 +66,10 @@ export class RevisionWatch {
     return this.#check(undefined);
   }
 
-  /** Calls `listener` with the name of work that a trigger announces. Announcements may be lost. */
-  onWork(listener: (name: string) => void): void {
+  /** Calls `listener` with the name of work that a trigger announces. Announcements may be lost; `onGap` is called after a reconnect. */
+  onWork(listener: (name: string) => void, onGap: () => void): void {
     this.#onWork.add(listener);
+    this.#onGap.add(onGap);
   }
 
   /** The rows of a short statement, through the listening connection, which needs no probe. Undefined without an answer of it. */
@@ -111,18 +115,27 @@ export class RevisionWatch {
     const { database, log } = this.#options;
     try {
       const client = await connect(database.url);
-      client.on('notification', ({ channel, payload = '' }) => this.#onNotification(channel, payload));
-      client.on('error', () => {});
       this.#endListening = () => client.end().catch(() => {});
+      client.on('notification', ({ channel, payload = '' }) => this.#onNotification(channel, payload));
       await client.query(`listen ${CHANNELS.revisions}; listen ${CHANNELS.work}`);
-      this.#listener = client;
+      if (client.loss) throw client.loss;
       client.once('end', () => this.#reconnect());
+      this.#listener = client;
+      this.#reconnectMs = RECONNECT_MS.min;
       if (this.#isStopped) await this.#endListening();
     } catch (error) {
       log.warn('watch.disconnected', errorFields(error));
       await this.#endListening();
       this.#reconnect();
     }
+  }
+
+  /** Without waiting for the next check, because nobody has told what happened meanwhile. */
+  async #listenAgain(): Promise<void> {
+    await this.#listen();
+    if (!this.#listener) return;
+    for (const catchUp of this.#onGap) catchUp();
+    await this.check().catch(this.#logFailure);
   }
 
   #onNotification(channel: string, payload: string): void {
@@ -132,7 +145,9 @@ export class RevisionWatch {
 
   #reconnect(): void {
     this.#listener = undefined;
-    if (!this.#isStopped) this.#options.clock.after(RECONNECT_MS, () => void this.#listen());
+    if (this.#isStopped) return;
+    this.#options.clock.after(this.#reconnectMs, () => void this.#listenAgain());
+    this.#reconnectMs = Math.min(RECONNECT_MS.max, 2 * this.#reconnectMs);
   }
 
   readonly #logFailure = (error: unknown): void => this.#options.log.warn('watch.failed', errorFields(error));

@@ -22,7 +22,7 @@ const EXPECTED = [
 /** Of connections that no pool holds: no way to the server, a refusal of it, or a connection that broke. */
 const isConnectionError = (error: Error): boolean =>
   ('code' in error && /^(?:ECONN|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|EPIPE|08|28|3D|57P)/.test(String(error.code))) ||
-  /^(?:Connection terminated|Query read timeout)/.test(error.message);
+  /^(?:Connection terminated|Query read timeout|Client has encountered a connection error)/.test(error.message);
 
 export function messageFor(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -116,7 +116,10 @@ function readSqlite(path: string): Reader {
 /** One snapshot of the whole database, in which nothing can be written. */
 async function readPostgres(url: string): Promise<Reader> {
   const client = await connect(url);
-  await client.query('begin transaction isolation level repeatable read read only');
+  await client.query('begin transaction isolation level repeatable read read only').catch(async (error: unknown) => {
+    await client.end();
+    throw error;
+  });
   return {
     columns: async (table) => {
       const { rows } = await client.query(

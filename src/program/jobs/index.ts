@@ -10,7 +10,10 @@ export function runJobs(
   const { database, watch } = services;
   const kinds = [...new Set(jobs.flatMap(({ needs }) => needs ?? []))];
   const gate = new WorkGate({ ...services, db: database.db, kinds });
-  watch.onWork((name) => gate.announce(name));
+  watch.onWork(
+    (name) => gate.announce(name),
+    () => gate.catchUp(),
+  );
   const running = startJobs(jobs, { ...services, gate });
   return {
     async stop() {

@@ -67,7 +67,10 @@ function start() {
 test('a job without work stops asking, and runs at once when its work is announced', async () => {
   const { clock, gate, job, pass, untilClosed, stop } = start();
   const watch = await RevisionWatch.start({ database, onChange: () => {}, clock: new FakeClock(), log: silentLog });
-  watch.onWork((name) => gate.announce(name));
+  watch.onWork(
+    (name) => gate.announce(name),
+    () => gate.catchUp(),
+  );
   try {
     await untilClosed();
     await pass(2_000);
@@ -111,7 +114,10 @@ test('a session announces the same work once a second, and again after a transac
   const single = openDatabase(own.url, 1);
   const watch = await RevisionWatch.start({ database, onChange: () => {}, clock: new FakeClock(), log: silentLog });
   const heard: string[] = [];
-  watch.onWork((name) => heard.push(name));
+  watch.onWork(
+    (name) => heard.push(name),
+    () => {},
+  );
   try {
     const rollBack = single.db.transaction().execute(async (tx) => {
       await addWork(tx);

@@ -26,6 +26,7 @@ export class WorkGate {
   readonly #options: WorkGateOptions;
   readonly #doors: ReadonlyMap<string, Door>;
   readonly #findWork: database.Prepared<Found>;
+  readonly #onError: (error: unknown) => void;
   readonly #repetition: Repetition;
 
   /** All gates are open until the first query has found nothing. */
@@ -34,13 +35,18 @@ export class WorkGate {
     this.#options = options;
     this.#findWork = prepareLook(options);
     this.#doors = new Map(kinds.map(({ name }) => [name, new Door(clock.elapsed() + database.LOOK_MS + ANNOUNCED_MS)]));
-    const onError = (error: unknown): void => log.warn('work.look_failed', errorFields(error));
-    this.#repetition = repeat(() => this.look(), { clock, intervalMs: database.LOOK_MS, onError });
+    this.#onError = (error) => log.warn('work.look_failed', errorFields(error));
+    this.#repetition = repeat(() => this.look(), { clock, intervalMs: database.LOOK_MS, onError: this.#onError });
   }
 
   /** Work of this kind was announced. */
   announce(name: string): void {
     this.#doors.get(name)?.open(this.#options.clock.elapsed() + ANNOUNCED_MS);
+  }
+
+  /** Announcements were lost: looks now. */
+  catchUp(): void {
+    this.look().catch(this.#onError);
   }
 
   isOpen({ name }: database.OpenWork): boolean {

@@ -125,7 +125,10 @@ export async function watchAlarms(
     readAt = clock.now();
   };
   await read();
-  watch.onWork((name) => void (name === 'alarms' && read()));
+  watch.onWork(
+    (name) => void (name === 'alarms' && read()),
+    () => void read(),
+  );
   const repetition = repeat(read, { clock, intervalMs: ALARM_READ_MS, onError: () => {} });
   return { latest: () => ({ states, ageMs: clock.now() - readAt }), stop: () => repetition.stop() };
 }
