@@ -15,7 +15,10 @@ export function effectiveRequest(request: HubRequest): HubRequest {
   return { ...request, reasoning, output };
 }
 
-/** Returns the request's tools and those added in the conversation. A later definition replaces an earlier one of the same name. */
+/**
+ * Returns the request's tools and those added in the conversation. A
+ * later definition replaces an earlier one of the same name.
+ */
 export function offeredTools(request: HubRequest): readonly HubTool[] {
   const tools = new Map<string, HubTool>();
   for (const tool of request.tools) tools.set(keyOf(tool), tool);

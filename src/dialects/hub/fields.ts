@@ -1,6 +1,8 @@
-/** The closed list of optional request fields. Each upstream dialect has a support row for each, so that none is dropped undeclared. */
+/**
+ * The closed list of optional request fields. Each upstream dialect has a
+ * support row for each, so that none is dropped undeclared.
+ */
 import { fail } from '../../core/index.ts';
-import { each, type Words, words } from '../../rules/index.ts';
 import type { HubItem, HubPart, HubRequest } from './types.ts';
 
 /** Whether a request uses the field. The order is that of `x-gateway-dropped`. */
@@ -57,42 +59,69 @@ export type RequestSection = (typeof REQUEST_SECTIONS)[number];
 
 export type FieldNames = Readonly<Record<HubField | RequestSection, string>>;
 
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** The names that most dialects use: many are those of the hub. A dialect without a field keeps its name here, which completes the table. */
+/**
+ * The names that most dialects use: many are those of the hub. A dialect
+ * without a field keeps its name here, which completes the table.
+ */
 export const COMMON_NAMES = {
-  ...namesOf(
-    'tools toolChoice temperature topP topK seed presencePenalty frequencyPenalty logitBias n logprobs stop verbosity',
-    'citations maxToolCalls serviceTier metadata',
-  ),
-  ...each('tools', 'searchTool hostedTools imageTool'),
-  ...each('modalities', 'audioOutput imageOutput imageOnlyOutput'),
+  tools: 'tools',
+  searchTool: 'tools',
+  toolChoice: 'tool_choice',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  logitBias: 'logit_bias',
+  n: 'n',
+  logprobs: 'logprobs',
+  stop: 'stop',
+  verbosity: 'verbosity',
+  audioOutput: 'modalities',
+  imageOutput: 'modalities',
+  imageOnlyOutput: 'modalities',
   imageSettings: 'image_config',
   reasoningStyle: 'reasoning.summary',
+  citations: 'citations',
   imageDetail: 'detail',
   strictTools: 'tools.strict',
+  hostedTools: 'tools',
+  imageTool: 'tools',
+  maxToolCalls: 'max_tool_calls',
   compaction: 'context_management',
   parallelTools: 'parallel_tool_calls',
   allowedTools: 'tool_choice',
   cacheKey: 'prompt_cache_key',
   cacheBreakpoints: 'prompt_cache_breakpoint',
+  serviceTier: 'service_tier',
   userId: 'safety_identifier',
+  metadata: 'metadata',
 } as const satisfies Partial<FieldNames>;
-
-function namesOf<const S extends string>(...fields: S[]): Readonly<Record<Words<S>, string>> {
-  return Object.fromEntries(words(...fields).map((field) => [field, snake(field)])) as Record<Words<S>, string>;
-}
 
 export type Support = 'kept' | 'changed' | 'dropped' | 'rejected';
 export type SupportTable = Readonly<Record<HubField, Support>>;
 
-/** A wire without a field: the reply is still valid without it, unless it would not be what the client requested or pays for. */
+/**
+ * A wire without a field: the reply is still valid without it, unless
+ * it would not be what the client requested or pays for.
+ */
 export const WITHOUT_FIELDS = {
-  ...each(
-    'dropped',
-    'topK seed presencePenalty frequencyPenalty verbosity imageSettings reasoningStyle citations imageDetail maxToolCalls',
-    'compaction parallelTools cacheBreakpoints userId metadata',
-  ),
+  topK: 'dropped',
+  seed: 'dropped',
+  presencePenalty: 'dropped',
+  frequencyPenalty: 'dropped',
+  verbosity: 'dropped',
+  imageSettings: 'dropped',
+  reasoningStyle: 'dropped',
+  citations: 'dropped',
+  imageDetail: 'dropped',
+  maxToolCalls: 'dropped',
+  compaction: 'dropped',
+  parallelTools: 'dropped',
+  cacheBreakpoints: 'dropped',
+  userId: 'dropped',
+  metadata: 'dropped',
   // The reply could contain tokens that the client banned.
   logitBias: 'rejected',
   // The hub carries one candidate and no token probabilities; further ones would be billed and discarded.
@@ -113,7 +142,10 @@ export const WITHOUT_FIELDS = {
 
 export const isPresent = (field: HubField, request: HubRequest): boolean => IS_PRESENT[field](request);
 
-/** Returns the fields of the request that the upstream drops. Throws for one that it rejects, under the client's name. */
+/**
+ * Returns the fields of the request that the upstream drops. Throws
+ * for one that it rejects, under the client's name.
+ */
 export function checkSupport(request: HubRequest, support: SupportTable, names: FieldNames): HubField[] {
   const dropped: HubField[] = [];
   for (const field of unsupportedFields(support)) {

@@ -28,7 +28,9 @@ export function fold(events: Iterable<HubEvent>): Folded {
 export function unfold(reply: HubReply): HubEvent[] {
   const events: HubEvent[] = [{ kind: 'start', id: reply.id, model: reply.model }];
   // Not by a spread: an item may have more parts than a call takes arguments.
-  for (const [index, item] of reply.items.entries()) for (const event of itemEvents(item, index)) events.push(event);
+  for (const [index, item] of reply.items.entries()) {
+    for (const event of itemEvents(item, index)) events.push(event);
+  }
   const { id: _, model: __, items: ___, ...end } = reply;
   events.push({ kind: 'finish', ...end });
   return events;

@@ -1,4 +1,7 @@
-/** Serialization of interleaved items for dialects with one open item at a time: later ones wait, in the order in which they opened. */
+/**
+ * Serialization of interleaved items for dialects with one open item at a
+ * time: later ones wait, in the order in which they opened.
+ */
 import type { HubEvent } from './types.ts';
 
 export type ItemEvent = Extract<HubEvent, { index: number }>;

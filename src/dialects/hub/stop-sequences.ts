@@ -1,4 +1,7 @@
-/** Stop sequences for upstreams without such a field: cuts visible text, never thinking or tool arguments, before the first match. */
+/**
+ * Stop sequences for upstreams without such a field: cuts visible text,
+ * never thinking or tool arguments, before the first match.
+ */
 import type { HubEvent, HubItem, HubPart, HubReply, HubText } from './types.ts';
 
 interface Match {
@@ -6,7 +9,10 @@ interface Match {
   readonly sequence: string;
 }
 
-/** The match that ends first, the longest of several, as a provider stops. By its start, it would depend on the chunks of the stream. */
+/**
+ * The match that ends first, the longest of several, as a provider stops.
+ * By its start, it would depend on the chunks of the stream.
+ */
 function firstMatch(text: string, sequences: readonly string[]): Match | undefined {
   let found: Match | undefined;
   for (const sequence of sequences) {

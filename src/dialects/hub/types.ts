@@ -1,11 +1,11 @@
 /**
- * The hub: the neutral form between two dialects. A conversation is one flat, ordered list of items, each holding parts;
- * turns follow from role and adjacency. The hub knows no wire format, and items are never regrouped by type.
- * Values that only their issuer can read are `opaque`: carried, dropped or replaced as a whole, never edited.
- * Reasons: docs/adr/0003-one-hub.md
+ * The hub: the neutral form between two dialects. A conversation is one flat, ordered list of items,
+ * each holding parts; turns follow from role and adjacency. The hub knows no wire format, and items
+ * are never regrouped by type. Values that only their issuer can read are `opaque`: carried, dropped
+ * or replaced as a whole, never edited. Reasons: docs/adr/0003-one-hub.md
  */
 import type { Usage } from '../../core/index.ts';
-import type { ClientDialect, ErrorCode, ServerTool, Style, Words } from '../../rules/index.ts';
+import type { ClientDialect, ErrorCode, ServerTool, Style } from '../../rules/index.ts';
 
 export interface HubRequest {
   readonly dialect: ClientDialect;
@@ -381,16 +381,28 @@ export interface ReplyForms {
 }
 
 export type HubStop =
-  Words<'end tool length stop_sequence context_full refusal filter pause compaction continuation malformed_call cancelled'>;
+  | 'end'
+  | 'tool'
+  | 'length'
+  | 'stop_sequence'
+  | 'context_full'
+  | 'refusal'
+  | 'filter'
+  | 'pause'
+  | 'compaction'
+  | 'continuation'
+  | 'malformed_call'
+  | 'cancelled';
 
 /** See `Usage`: the same type from the wire to the ledger. */
 export type HubUsage = Usage;
 export const NO_USAGE: HubUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
 
 /**
- * Decoders guarantee and encoders rely on: `start` comes first and once. `item` precedes every event of its index; indices
- * are dense from 0 in order of arrival, and several items may be open. `item_end` comes once per item and equals its deltas.
- * Every stream ends with one `finish`, after all items have ended, or one `error`.
+ * Decoders guarantee and encoders rely on: `start` comes first and once. `item` precedes
+ * every event of its index; indices are dense from 0 in order of arrival, and several items
+ * may be open. `item_end` comes once per item and equals its deltas. Every stream ends with
+ * one `finish`, after all items have ended, or one `error`.
  */
 export type HubEvent =
   | { readonly kind: 'start'; readonly id: string; readonly model: string; readonly usage?: HubUsage }

@@ -1,5 +1,4 @@
 /** The actions of the computer tool in messages, where a call is one action, and in responses, where it is a list. */
-import { pairsIn, words } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { compact, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -16,12 +15,26 @@ const WAIT_S = 2;
 const CLICKS: Readonly<Record<string, string>> = { left: 'left_click', right: 'right_click', wheel: 'middle_click' };
 const BUTTONS: Readonly<Record<string, string>> = { left_click: 'left', right_click: 'right', middle_click: 'wheel' };
 /** Keys that the two name differently: xdotool's, and those of responses. */
-const KEYS = Object.entries(
-  pairsIn(
-    'Return:ENTER Escape:ESC BackSpace:BACKSPACE Delete:DELETE Tab:TAB Up:UP Down:DOWN Left:LEFT Right:RIGHT Home:HOME End:END',
-    'Page_Up:PAGEUP Page_Down:PAGEDOWN space:SPACE super:META ctrl:CTRL alt:ALT shift:SHIFT',
-  ),
-);
+const KEYS = Object.entries({
+  Return: 'ENTER',
+  Escape: 'ESC',
+  BackSpace: 'BACKSPACE',
+  Delete: 'DELETE',
+  Tab: 'TAB',
+  Up: 'UP',
+  Down: 'DOWN',
+  Left: 'LEFT',
+  Right: 'RIGHT',
+  Home: 'HOME',
+  End: 'END',
+  Page_Up: 'PAGEUP',
+  Page_Down: 'PAGEDOWN',
+  space: 'SPACE',
+  super: 'META',
+  ctrl: 'CTRL',
+  alt: 'ALT',
+  shift: 'SHIFT',
+});
 const keyFor = (key: string): string => {
   const name = key
     .toUpperCase()
@@ -91,12 +104,16 @@ export function toMessages(action: JsonObject): JsonObject {
 
 function scrollOf(x: number, y: number): JsonObject {
   const isVertical = Math.abs(y) >= Math.abs(x);
-  const scroll_direction = isVertical ? (y < 0 ? 'up' : 'down') : x < 0 ? 'left' : 'right';
-  return { scroll_direction, scroll_amount: Math.max(1, Math.round(Math.abs(isVertical ? y : x) / STEP)) };
+  const pixels = isVertical ? y : x;
+  const [backward, forward] = isVertical ? ['up', 'down'] : ['left', 'right'];
+  return {
+    scroll_direction: pixels < 0 ? backward : forward,
+    scroll_amount: Math.max(1, Math.round(Math.abs(pixels) / STEP)),
+  };
 }
 
 const SCREENSHOT: JsonObject = { type: 'screenshot' };
-const NEED_PLACE: readonly string[] = words('double_click triple_click mouse_move left_click_drag scroll');
+const NEED_PLACE: readonly string[] = ['double_click', 'triple_click', 'mouse_move', 'left_click_drag', 'scroll'];
 
 export function toResponses({ action: name, coordinate, start_coordinate, text, ...rest }: JsonObject): JsonObject[] {
   const action = maybeString(name) ?? '';

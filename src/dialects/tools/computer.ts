@@ -1,8 +1,8 @@
 /**
- * The computer tool on converted paths: calls of one dialect's vocabulary in another's. An action that the other side lacks becomes a
- * screenshot, which changes nothing and shows what is.
+ * The computer tool on converted paths: calls of one dialect's vocabulary in another's. An action that
+ * the other side lacks becomes a screenshot, which changes nothing and shows what is.
  */
-import { type UpstreamDialect, words } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 import { reject } from '../errors/rejection.ts';
 import { findHosted } from '../hub/effective-request.ts';
 import type * as hub from '../hub/types.ts';
@@ -30,17 +30,18 @@ const screenshotOf = ({ parts }: hub.HubToolResult) => parts.find((part) => part
 
 // ---------------------------------------------------------------- requests
 
-/** The history in the vocabulary of the provider. Requests without the tool, and those of its own dialect, stay as they are. */
+/**
+ * The history in the vocabulary of the provider. Requests without the
+ * tool, and those of its own dialect, stay as they are.
+ */
 export function withComputerCalls(request: hub.HubRequest, dialect: UpstreamDialect): hub.HubRequest {
   const tool = computerToolOf(request);
   if (!tool || request.dialect === dialect) return request;
   if (dialect === 'responses') return { ...request, items: withScreenshots(request.items) };
   const items = splitCalls(request.items);
   const screen = dialect === 'generate' ? screenOf(request, tool) : undefined;
-  return {
-    ...request,
-    items: screen ? items.map((item) => (isComputerCall(item) ? desktopCall(item, screen) : item)) : items,
-  };
+  if (!screen) return { ...request, items };
+  return { ...request, items: items.map((item) => (isComputerCall(item) ? desktopCall(item, screen) : item)) };
 }
 
 const isComputerCall = (item: hub.HubItem): item is hub.HubToolCall =>
@@ -105,8 +106,10 @@ export const clientCalls = (item: hub.HubItem, calls: hub.ComputerCalls): hub.Hu
 export function omittedFromCall(item: hub.HubItem, calls: hub.ComputerCalls): string[] {
   const { args } = computerCall(item, calls) ?? {};
   if (args === undefined || item.kind !== 'tool_call') return [];
-  const isUnconfirmed = calls.client === 'messages' && args.includes(`"${CHECKS}"`);
-  return [...(isUnconfirmed ? [CHECKS] : []), ...(calls.desktop && item.args.includes('"intent"') ? ['intent'] : [])];
+  const omitted: string[] = [];
+  if (calls.client === 'messages' && args.includes(`"${CHECKS}"`)) omitted.push(CHECKS);
+  if (calls.desktop && item.args.includes('"intent"')) omitted.push('intent');
+  return omitted;
 }
 
 /** The same for a stream, where a call is complete only at its end. */
@@ -149,12 +152,17 @@ const responsesCall = (call: hub.HubToolCall): hub.HubToolCall => {
   return { ...call, form: 'builtin', args: JSON.stringify({ ...args, ...NO_MESSAGES_MEMBERS, actions }) };
 };
 /** Members of a messages action, which JSON leaves out when they are undefined. */
-const NO_MESSAGES_MEMBERS = Object.fromEntries(
-  words('action coordinate start_coordinate text duration scroll_direction scroll_amount repeat region').map((name) => [
-    name,
-    undefined,
-  ]),
-);
+const NO_MESSAGES_MEMBERS = {
+  action: undefined,
+  coordinate: undefined,
+  start_coordinate: undefined,
+  text: undefined,
+  duration: undefined,
+  scroll_direction: undefined,
+  scroll_amount: undefined,
+  repeat: undefined,
+  region: undefined,
+};
 
 const messagesCalls = (call: hub.HubToolCall): hub.HubToolCall[] => {
   const args = parseArgs(call.args);

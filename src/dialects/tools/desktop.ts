@@ -1,5 +1,7 @@
-/** The computer tool of generate-content: functions that the provider defines, one for each action, with coordinates from 0 to 999. */
-import { words } from '../../rules/index.ts';
+/**
+ * The computer tool of generate-content: functions that the provider
+ * defines, one for each action, with coordinates from 0 to 999.
+ */
 import type { ComputerCalls, HubRequest, HubToolCall, JsonObject } from '../hub/types.ts';
 import { compact, maybeObject, maybeString, parseArgs } from '../wire/read.ts';
 import { CHECKS, COMPUTER, combination, keysIn, point, STEP, xy } from './computer-actions.ts';
@@ -12,11 +14,23 @@ const GRID = 1_000;
 const AT: Readonly<Record<string, string>> = {
   click: 'left_click',
   move: 'mouse_move',
-  ...Object.fromEntries(words('double_click triple_click middle_click right_click').map((name) => [name, name])),
+  double_click: 'double_click',
+  triple_click: 'triple_click',
+  middle_click: 'middle_click',
+  right_click: 'right_click',
 };
-const DESKTOP = [...Object.keys(AT), ...words('scroll drag_and_drop type press_key hotkey wait take_screenshot')];
+const DESKTOP: readonly string[] = [
+  ...Object.keys(AT),
+  'scroll',
+  'drag_and_drop',
+  'type',
+  'press_key',
+  'hotkey',
+  'wait',
+  'take_screenshot',
+];
 /** Without a counterpart in one of the others, so that the model is not offered them. */
-const EXCLUDED = words('mouse_down mouse_up key_down key_up');
+const EXCLUDED = ['mouse_down', 'mouse_up', 'key_down', 'key_up'];
 
 /** Functions of the client keep their names. */
 const isTaken = ({ tools }: HubRequest, name: string): boolean =>

@@ -1,4 +1,7 @@
-/** Calls of tools that a provider ran. Only their issuer reads its blocks: other clients carry them in an opaque value, other providers get them as text. */
+/**
+ * Calls of tools that a provider ran. Only their issuer reads its blocks: other
+ * clients carry them in an opaque value, other providers get them as text.
+ */
 import { valueOfJson } from '../../core/index.ts';
 import { type Style, TOOL_FORMS } from '../../rules/index.ts';
 import type { HubItem, HubPart, HubReasoningItem, HubReply, HubServerCall, Opaque, ReplyForms } from '../hub/types.ts';
@@ -9,7 +12,10 @@ import { isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 /** The envelope has a limit of 1 MiB, and holds the text in base64. */
 const MAX_CARRIED_CHARS = 500_000;
 
-/** Adds the form that a client of another dialect carries. A call without raw blocks has nothing to return to its issuer. */
+/**
+ * Adds the form that a client of another dialect carries. A call
+ * without raw blocks has nothing to return to its issuer.
+ */
 export function withCarrier(call: HubServerCall, account: string | undefined): HubServerCall {
   // An image has a form in every dialect and may have megabytes.
   if (call.raw === undefined || call.image || call.status === 'in_progress') return call;
@@ -23,7 +29,10 @@ export function withCarrier(call: HubServerCall, account: string | undefined): H
 export const carriedBefore = ({ opaque }: HubServerCall, client: Style): Opaque | undefined =>
   opaque && opaque.issuer !== client ? opaque : undefined;
 
-/** Moves carried values to the calls that follow them. A value without its call is dropped: no provider could place it. */
+/**
+ * Moves carried values to the calls that follow them. A value
+ * without its call is dropped: no provider could place it.
+ */
 export function restoreCarried(items: readonly HubItem[]): HubItem[] {
   if (!items.some(isCarrier)) return [...items];
   return items.flatMap((item, n): HubItem[] => {
@@ -54,14 +63,19 @@ const listOf = (raw: unknown): unknown[] => (Array.isArray(raw) ? raw : [raw]);
 
 // ---------------------------------------------------------------- text
 
-/** What the model asked for and got, for a provider that cannot read the call in any other form. Empty if neither is known. */
+/**
+ * What the model asked for and got, for a provider that cannot read
+ * the call in any other form. Empty if neither is known.
+ */
 export function hostedText(call: HubServerCall): string {
   const { tool, mcp, status } = call;
-  const of = mcp ? ` server="${mcp.server}"${mcp.name === undefined ? '' : ` name="${mcp.name}"`}` : '';
-  const failed = status === 'failed' ? ' status="failed"' : '';
   const lines = [...inputLines(call), ...outputLines(call)];
   if (lines.length === 0) return '';
-  return [`<tool_call tool="${TOOL_FORMS[tool].name}"${of}${failed}>`, ...lines, '</tool_call>'].join('\n');
+  let attributes = ` tool="${TOOL_FORMS[tool].name}"`;
+  if (mcp) attributes += ` server="${mcp.server}"`;
+  if (mcp?.name !== undefined) attributes += ` name="${mcp.name}"`;
+  if (status === 'failed') attributes += ' status="failed"';
+  return [`<tool_call${attributes}>`, ...lines, '</tool_call>'].join('\n');
 }
 
 function inputLines({ queries, code, mcp }: HubServerCall): string[] {

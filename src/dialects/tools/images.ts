@@ -1,4 +1,7 @@
-/** Generated images: how much a request insists on one, and its size both as pixels and as an aspect ratio with a tier. */
+/**
+ * Generated images: how much a request insists on one, and its size
+ * both as pixels and as an aspect ratio with a tier.
+ */
 import { findHosted } from '../hub/effective-request.ts';
 import type { HubImageSettings, HubRequest, HubServerTool, JsonObject } from '../hub/types.ts';
 import { isGiven, maybeString } from '../wire/read.ts';
@@ -18,7 +21,10 @@ export function forcesImageTool(request: HubRequest): boolean {
 
 // ---------------------------------------------------------------- options of the image tool
 
-/** Options of the tool that have an effect, other than its size. A default value is not lost where an option does not exist. */
+/**
+ * Options of the tool that have an effect, other than its size. A
+ * default value is not lost where an option does not exist.
+ */
 export const imageOptions = ({ raw }: HubServerTool): string[] =>
   Object.keys(raw).filter((name) => name !== 'type' && name !== 'size' && !isDefault(raw[name]));
 
@@ -37,7 +43,10 @@ type Size = readonly [width: number, height: number];
 const TIERS = ['1K', '2K', '4K'] as const;
 type Tier = (typeof TIERS)[number];
 
-/** By ratio and tier, within the limits of the image tool: multiples of 16, edges up to 3840, 8,294,400 pixels. Portrait sizes have the edges exchanged. */
+/**
+ * By ratio and tier, within the limits of the image tool: multiples of 16, edges up
+ * to 3840, 8,294,400 pixels. Portrait sizes have the edges exchanged.
+ */
 const LANDSCAPE: Readonly<Record<string, Readonly<Record<Tier, Size>>>> = {
   '1:1': { '1K': [1024, 1024], '2K': [2048, 2048], '4K': [2880, 2880] },
   '5:4': { '1K': [1120, 896], '2K': [2240, 1792], '4K': [3200, 2560] },

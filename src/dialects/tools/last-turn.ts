@@ -1,4 +1,7 @@
-/** A conversation that ends with an assistant message: history in the OpenAI dialects; in the others the beginning of the reply, which few models continue. */
+/**
+ * A conversation that ends with an assistant message: history in the OpenAI dialects;
+ * in the others the beginning of the reply, which few models continue.
+ */
 import type { Capabilities, ClientDialect, UpstreamDialect } from '../../rules/index.ts';
 import { rejectPrefill } from '../errors/rejection.ts';
 import type { HubItem, HubRequest } from '../hub/types.ts';

@@ -1,4 +1,7 @@
-/** MCP servers of the messages and responses dialects. They carry credentials and act for the caller, so an option without a form is rejected, never dropped. */
+/**
+ * MCP servers of the messages and responses dialects. They carry credentials and act
+ * for the caller, so an option without a form is rejected, never dropped.
+ */
 import { reject, rejectToolOption } from '../errors/rejection.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { isGiven, isObject, maybeList, maybeObject, maybeString } from '../wire/read.ts';

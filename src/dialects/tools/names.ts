@@ -1,6 +1,9 @@
-/** Tool names of one request: a bijection between the client's (namespace, name) and names valid upstream. Replies are mapped by table, never by parsing. */
+/**
+ * Tool names of one request: a bijection between the client's (namespace, name) and
+ * names valid upstream. Replies are mapped by table, never by parsing.
+ */
 import { hash } from 'node:crypto';
-import { each, type UpstreamDialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 import { toolKey } from '../hub/effective-request.ts';
 import type { HubEvent, HubItem, HubRequest, HubTool, ToolName } from '../hub/types.ts';
 
@@ -10,8 +13,18 @@ export interface ToolNames {
   readonly originals: ReadonlyMap<string, ToolName>;
 }
 
-const GRAMMAR: Readonly<Record<UpstreamDialect, { fits: RegExp; bad: RegExp; max: number }>> = {
-  ...each({ fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 }, 'messages chat responses converse'),
+interface NameGrammar {
+  readonly fits: RegExp;
+  readonly bad: RegExp;
+  /** Characters. */
+  readonly max: number;
+}
+const WORD: NameGrammar = { fits: /^[a-zA-Z0-9_-]{1,64}$/, bad: /[^a-zA-Z0-9_-]/g, max: 64 };
+const GRAMMAR: Readonly<Record<UpstreamDialect, NameGrammar>> = {
+  messages: WORD,
+  chat: WORD,
+  responses: WORD,
+  converse: WORD,
   generate: { fits: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$/, bad: /[^a-zA-Z0-9_.:-]|^(?=[^a-zA-Z_])/g, max: 128 },
 };
 
@@ -21,7 +34,9 @@ export function mapToolNames(request: HubRequest, dialect: UpstreamDialect): Too
   const taken = new Set<string>();
   const tools = collectToolNames(request);
   // Names that fit are never changed, so they are reserved before any other name is made to fit.
-  for (const tool of tools) if (fitsGrammar(tool, dialect)) taken.add(tool.name);
+  for (const tool of tools) {
+    if (fitsGrammar(tool, dialect)) taken.add(tool.name);
+  }
   for (const tool of tools) {
     const key = toolKey(tool);
     if (wireNames.has(key)) continue;
@@ -37,12 +52,15 @@ function collectToolNames(request: HubRequest): ToolName[] {
   const names: ToolName[] = [];
   const add = (tool: ToolName) =>
     names.push(tool.namespace === undefined ? { name: tool.name } : { name: tool.name, namespace: tool.namespace });
-  for (const tool of request.tools)
+  for (const tool of request.tools) {
     if (tool.kind === 'function' || tool.kind === 'custom' || tool.kind === 'builtin') add(tool);
+  }
   for (const item of request.items) {
     if (item.kind === 'tool_call') add(item);
-    if (item.kind === 'tool_change')
-      for (const tool of item.add) if (tool.kind === 'function' || tool.kind === 'custom') add(tool);
+    if (item.kind !== 'tool_change') continue;
+    for (const tool of item.add) {
+      if (tool.kind === 'function' || tool.kind === 'custom') add(tool);
+    }
   }
   if (request.toolChoice.kind === 'named') add(request.toolChoice);
   return names;
@@ -75,6 +93,8 @@ export type NamedTool = Exclude<HubTool, { kind: 'server' }>;
 /** The first tool of each name. */
 export function toolsByName(tools: readonly HubTool[]): ReadonlyMap<string, NamedTool> {
   const named = new Map<string, NamedTool>();
-  for (const tool of tools) if (tool.kind !== 'server' && !named.has(tool.name)) named.set(tool.name, tool);
+  for (const tool of tools) {
+    if (tool.kind !== 'server' && !named.has(tool.name)) named.set(tool.name, tool);
+  }
   return named;
 }

@@ -11,7 +11,10 @@ interface PendingCall {
   result?: HubToolResult;
 }
 
-/** By call id, of which clients may reuse one: the last waiting turn gets the result, further ones are merged. A result without a call is never dropped. */
+/**
+ * By call id, of which clients may reuse one: the last waiting turn gets the
+ * result, further ones are merged. A result without a call is never dropped.
+ */
 export function pairResults(items: readonly HubItem[]): TakeResult {
   const callsById = new Map<string, PendingCall[]>();
   let turn = 0;

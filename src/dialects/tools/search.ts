@@ -1,4 +1,7 @@
-/** Options of hosted search tools: a restriction, which bounds reach or cost, is rejected where it cannot be kept; a preference is dropped by name. */
+/**
+ * Options of hosted search tools: a restriction, which bounds reach or cost, is
+ * rejected where it cannot be kept; a preference is dropped by name.
+ */
 import { rejectToolOption } from '../errors/rejection.ts';
 import type { HubServerTool, ServerToolOptions } from '../hub/types.ts';
 

@@ -1,6 +1,7 @@
 /**
- * The hosted tools that a provider gets of a request. A tool that it lacks is refused by name where the request forces it or has no meaning
- * without it, and left out by name otherwise; `rules/tool-forms.ts` says which.
+ * The hosted tools that a provider gets of a request. A tool that it lacks is
+ * refused by name where the request forces it or has no meaning without it, and
+ * left out by name otherwise; `rules/tool-forms.ts` says which.
  */
 import { failAt } from '../../core/index.ts';
 import { type Capabilities, TOOL_FORMS, type UpstreamDialect } from '../../rules/index.ts';
@@ -79,13 +80,12 @@ function refuseNeeded(request: HubRequest, lost: ReadonlySet<HubTool>): void {
 }
 
 /** The same words for every client and provider. */
-const refuse = ({ at = 'tools', tool, raw }: HubServerTool): never => {
-  throw failAt(
-    'unsupported_parameter',
-    at,
-    `the tool '${(hasType(tool) ? rawName(raw) : TOOL_FORMS[tool].name).slice(0, 80)}' cannot be used with this model; leave it out, or choose a model whose provider has it.`,
-  );
-};
+function refuse({ at = 'tools', tool, raw }: HubServerTool): never {
+  const name = hasType(tool) ? rawName(raw) : TOOL_FORMS[tool].name;
+  const problem = `the tool '${name.slice(0, 80)}' cannot be used with this model`;
+  const advice = 'leave it out, or choose a model whose provider has it.';
+  throw failAt('unsupported_parameter', at, `${problem}; ${advice}`);
+}
 
 /** The others are members of a request in some dialects. */
 const hasType = (tool: HubServerTool['tool']): boolean => tool !== 'mcp' && tool !== 'web_search';

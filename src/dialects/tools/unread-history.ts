@@ -1,6 +1,7 @@
 /**
- * Content of the history that an upstream cannot read and that has no form as text: reasoning, which never becomes visible text,
- * content of an unknown type that another provider issued, and calls of hosted tools that say nothing.
+ * Content of the history that an upstream cannot read and that has no form as text:
+ * reasoning, which never becomes visible text, content of an unknown type that
+ * another provider issued, and calls of hosted tools that say nothing.
  */
 import type { Capabilities, Style, UpstreamDialect } from '../../rules/index.ts';
 import type { HubItem, HubRequest } from '../hub/types.ts';

@@ -11,7 +11,10 @@ export const readEffort: Reader<string> = (value, path) =>
     : wrongValue(path, `expected one of ${EFFORTS.join(', ')}.`);
 
 /** The thresholds on which the providers' own conversion tables agree. */
-export const effortOfBudget = (tokens: number): Effort => (tokens < 4096 ? 'low' : tokens < 16_384 ? 'medium' : 'high');
+export function effortOfBudget(tokens: number): Effort {
+  if (tokens < 4096) return 'low';
+  return tokens < 16_384 ? 'medium' : 'high';
+}
 
 /** The effort that a request asks for, with budgets as efforts; undefined where it asks for none. */
 export function effortOf({ mode, effort, budget = 0 }: HubReasoning): string | undefined {

@@ -1,7 +1,7 @@
 /**
- * Parser of the events of one stream. Most events differ from an earlier one in a few values only: a piece of text, a number. Such an event
- * is compared with the text of the earlier one, and only these values are read. Returns what `JSON.parse` would return, which reads
- * everything else.
+ * Parser of the events of one stream. Most events differ from an earlier one in a few values only: a
+ * piece of text, a number. Such an event is compared with the text of the earlier one, and only these
+ * values are read. Returns what `JSON.parse` would return, which reads everything else.
  */
 import type { JsonObject } from '../hub/types.ts';
 import { isObject, parseEvent } from './read.ts';
@@ -14,7 +14,10 @@ const MAX_PATTERN_CHARS = 4_096;
 /** Events in a row that gave a pattern which the next one did not fit. Then the stream has no pattern. */
 const MAX_VAIN_PATTERNS = 8;
 
-/** `varying` names the members whose values may differ: texts, and whole numbers above zero. See `parseEvent` for `holdsArguments`. */
+/**
+ * `varying` names the members whose values may differ: texts, and whole
+ * numbers above zero. See `parseEvent` for `holdsArguments`.
+ */
 export function openEventParser(
   varying: readonly string[],
   holdsArguments: (event: JsonObject) => boolean,

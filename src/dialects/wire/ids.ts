@@ -1,4 +1,7 @@
-/** Ids of calls, items and responses. Pure functions: the same history must give the same upstream bytes on every replay. */
+/**
+ * Ids of calls, items and responses. Pure functions: the same
+ * history must give the same upstream bytes on every replay.
+ */
 import { hash } from 'node:crypto';
 import type { UpstreamDialect } from '../../rules/index.ts';
 
@@ -10,13 +13,19 @@ const CALL_ID: Readonly<Record<UpstreamDialect, RegExp>> = {
   converse: /^[a-zA-Z0-9_-]{1,64}$/,
 };
 
-/** Returns the id unchanged if it is valid in the target's grammar, else a hash. Never truncates: two ids may share a prefix. */
+/**
+ * Returns the id unchanged if it is valid in the target's grammar, else
+ * a hash. Never truncates: two ids may share a prefix.
+ */
 export const callIdFor = (dialect: UpstreamDialect, id: string): string =>
   CALL_ID[dialect].test(id) ? id : `call_${digest(id, 24)}`;
 
 const MINTED_PREFIX = 'call_gw';
 export const mintCallId = (seed: string, index: number): string => `${MINTED_PREFIX}${digest(`${seed}/${index}`, 20)}`;
-/** Returns the upstream's call id, or a minted one if it is missing or already used: the id pairs the call with its result. */
+/**
+ * Returns the upstream's call id, or a minted one if it is missing or
+ * already used: the id pairs the call with its result.
+ */
 export function uniqueCallId(given: string | undefined, usedIds: Set<string>, seed: string): string {
   const id = given && !usedIds.has(given) ? given : mintCallId(seed, usedIds.size);
   usedIds.add(id);
@@ -33,13 +42,19 @@ export const itemId = (
 ): string => `${prefix}_${digest(`${responseId}/${index}`, 24)}`;
 
 const KNOWN_PREFIX = /^(?:msg_|chatcmpl-|resp_|gen-)/;
-/** Returns a response id in the client's form: the client's prefix and the upstream's suffix, hashed if the suffix is unusual. */
+/**
+ * Returns a response id in the client's form: the client's prefix and
+ * the upstream's suffix, hashed if the suffix is unusual.
+ */
 export function responseId(prefix: 'msg_' | 'chatcmpl-' | 'resp_' | '', upstreamId: string): string {
   const suffix = upstreamId.replace(KNOWN_PREFIX, '');
   return prefix + (/^[a-zA-Z0-9_-]{6,80}$/.test(suffix) ? suffix : digest(upstreamId, 24));
 }
 
-/** Returns a tag that separates the callers' users at the provider, whose account they share, without identifying them. */
+/**
+ * Returns a tag that separates the callers' users at the provider,
+ * whose account they share, without identifying them.
+ */
 export const userTag = (userId: string): string => digest(userId, 40);
 
 /** Maximum length of `prompt_cache_key` in the OpenAI dialects. */
@@ -47,5 +62,8 @@ const MAX_CACHE_KEY = 64;
 export const cacheKeyFor = (key: string | undefined): string | undefined =>
   key === undefined || key.length <= MAX_CACHE_KEY ? key || undefined : digest(key, 40);
 
-/** Returns the first `length` characters (at most 43) of the SHA-256 hash in base64url: valid in every id grammar above. */
+/**
+ * Returns the first `length` characters (at most 43) of the SHA-256
+ * hash in base64url: valid in every id grammar above.
+ */
 export const digest = (text: string, length: number): string => hash('sha256', text, 'base64url').slice(0, length);

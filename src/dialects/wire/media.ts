@@ -1,6 +1,5 @@
 /** Media inside JSON: data URLs both ways, and media types as the providers spell them. */
 import { isUtf8 } from 'node:buffer';
-import { pairsIn } from '../../rules/index.ts';
 import type { MediaSource } from '../hub/types.ts';
 import { tableOf, wrongValue } from './read.ts';
 
@@ -32,7 +31,10 @@ export const dataUrl = ({ mime, data }: MediaSource & { kind: 'base64' }): strin
 /** Corrects a misspelling that many clients send and every provider rejects. */
 export const mimeOf = (mime: string): string => (mime === 'image/jpg' ? 'image/jpeg' : mime);
 
-/** Media type of file data that names none: by the extension of the file, else by its first bytes, else PDF, the usual content. */
+/**
+ * Media type of file data that names none: by the extension of the
+ * file, else by its first bytes, else PDF, the usual content.
+ */
 export function mimeOfFile(name: string | undefined, data: string): string {
   const named = MIMES.get(name?.split('.').at(-1)?.toLowerCase() ?? '');
   if (named !== undefined) return named;
@@ -40,19 +42,24 @@ export function mimeOfFile(name: string | undefined, data: string): string {
   if (head.subarray(0, PDF.length).equals(PDF)) return 'application/pdf';
   return isText(head) ? 'text/plain' : 'application/pdf';
 }
-const MIMES = tableOf(
-  pairsIn('pdf:application/pdf txt:text/plain md:text/markdown csv:text/csv json:application/json html:text/html'),
-);
+const MIMES = tableOf({
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  md: 'text/markdown',
+  csv: 'text/csv',
+  json: 'application/json',
+  html: 'text/html',
+});
 const PDF = Buffer.from('%PDF-');
 /** A multiple of four, so that the cut falls between two groups. */
 const FILE_HEAD_CHARS = 1_024;
 
 /** A character at the end may be cut off. Control characters other than white space do not occur in text. */
 function isText(bytes: Buffer): boolean {
+  if (bytes.length === 0) return false;
   const ends = [0, 1, 2, 3].map((cut) => bytes.subarray(0, bytes.length - cut));
-  return (
-    bytes.length > 0 && ends.some(isUtf8) && !bytes.some((byte) => byte < 0x20 && !/\s/.test(String.fromCharCode(byte)))
-  );
+  const hasControl = bytes.some((byte) => byte < 0x20 && !/\s/.test(String.fromCharCode(byte)));
+  return !hasControl && ends.some(isUtf8);
 }
 
 export const decodeText = (source: MediaSource & { kind: 'base64' }): string =>

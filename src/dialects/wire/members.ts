@@ -1,23 +1,29 @@
 /**
- * The members of a request body that a decoder reads, as a table. What a client sends beyond it does not reach the provider, so
- * `x-gateway-dropped` names it. Lists and positions do not appear in the names: `messages.content.title`.
+ * The members of a request body that a decoder reads, as a table. What a client sends
+ * beyond it does not reach the provider, so `x-gateway-dropped` names it. Lists and
+ * positions do not appear in the names: `messages.content.title`.
  */
 import type { JsonObject } from '../hub/types.ts';
 import { isGiven, isObject } from './read.ts';
 
 /**
- * `true`: read, or returned by the client as a provider sent it. `false`: known, but not read. A table applies to an object and to
- * each element of a list; `*` are all members that it does not list. A function chooses the table for one object.
+ * `true`: read, or returned by the client as a provider sent it. `false`: known, but not
+ * read. A table applies to an object and to each element of a list; `*` are all members
+ * that it does not list. A function chooses the table for one object.
  */
 export type Members = boolean | MemberTable | ((value: JsonObject) => Members);
 export interface MemberTable {
   readonly [name: string]: Members;
 }
 
-/** A table of members that are read, by their names with spaces between. */
-export const reads = (names: string): MemberTable => Object.fromEntries(names.split(' ').map((name) => [name, true]));
+/** A table of members that are read. */
+export const reads = (...names: readonly string[]): MemberTable =>
+  Object.fromEntries(names.map((name) => [name, true]));
 
-/** Tables by the `type` of the object; an object of another type is read or rejected as a whole. `absent`: the type if there is none. */
+/**
+ * Tables by the `type` of the object; an object of another type is read
+ * or rejected as a whole. `absent`: the type if there is none.
+ */
 export const byType =
   (tables: Readonly<Record<string, Members>>, absent?: string): ((value: JsonObject) => Members) =>
   ({ type = absent }) =>

@@ -1,4 +1,7 @@
-/** Readers for JSON. `need` and `read` forms reject a client's field with its path; `maybe` forms, for upstream bodies, never fail. */
+/**
+ * Readers for JSON. `need` and `read` forms reject a client's field with
+ * its path; `maybe` forms, for upstream bodies, never fail.
+ */
 import { failAt, parseExact, withExactArguments } from '../../core/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 
@@ -26,11 +29,11 @@ export function wrongType(path: string, expected: string, value: unknown): never
 }
 
 export function wrongValue(path: string, message: string): never {
-  throw failAt('invalid_value', path, `${message}`);
+  throw failAt('invalid_value', path, message);
 }
 
 export function unsupported(path: string, message: string): never {
-  throw failAt('unsupported_parameter', path, `${message}`);
+  throw failAt('unsupported_parameter', path, message);
 }
 
 export type Reader<T> = (value: unknown, path: string) => T;
@@ -72,14 +75,12 @@ export const readStringMap: Reader<Record<string, string>> = (value, path) =>
     Object.entries(needObject(value, path)).map(([name, text]) => [name, needString(text, `${path}.${name}`)]),
   );
 
-const typeName = (value: unknown): string =>
-  value === null
-    ? 'null'
-    : value === undefined
-      ? 'nothing'
-      : Array.isArray(value)
-        ? 'an array'
-        : `${/^[aeiou]/.test(typeof value) ? 'an' : 'a'} ${typeof value}`;
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  if (Array.isArray(value)) return 'an array';
+  return `${/^[aeiou]/.test(typeof value) ? 'an' : 'a'} ${typeof value}`;
+}
 
 /** Looks up an untrusted key, which may be a member of `Object.prototype`. */
 export const lookUp = <T>(table: Readonly<Record<string, T>>, key: string): T | undefined =>
@@ -98,12 +99,16 @@ export const tableOf = <T>(rows: Readonly<Record<string, T>>): ReadonlyMap<strin
 /** Copies an object without its undefined members: wire bodies never have them, and tests compare exactly. */
 export function compact<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const result: Record<string, unknown> = {};
-  // `for in` instead of `Object.entries`, whose pairs cost more than the copy. Callers pass literals, which inherit nothing.
+  // `for in` instead of `Object.entries`, whose pairs cost more than
+  // the copy. Callers pass literals, which inherit nothing.
   for (const name in value) if (value[name] !== undefined) result[name] = value[name];
   return result as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
-/** Parses an event; undefined if it is no JSON object. Where `holdsArguments`, tool arguments are read again for exact numbers. */
+/**
+ * Parses an event; undefined if it is no JSON object. Where
+ * `holdsArguments`, tool arguments are read again for exact numbers.
+ */
 export function parseEvent(text: string, holdsArguments: (event: JsonObject) => boolean): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -114,7 +119,10 @@ export function parseEvent(text: string, holdsArguments: (event: JsonObject) => 
   }
 }
 
-/** Parses tool arguments as an object, with numbers and order as the model wrote them. Other text stays readable, where the messages provider recommends. */
+/**
+ * Parses tool arguments as an object, with numbers and order as the model wrote them.
+ * Other text stays readable, where the messages provider recommends.
+ */
 export function parseArgs(args: string): JsonObject {
   if (args.trim() === '') return EMPTY;
   const value = parseExact(args);

@@ -1,6 +1,6 @@
 /** Service tiers of the two OpenAI dialects: requested by clients, sent upstream, and reported as used. */
-import { byName } from '../../rules/index.ts';
 import type { HubMeta } from '../hub/types.ts';
+import { tableOf } from './read.ts';
 
 type Tier = NonNullable<HubMeta['serviceTier']>;
 
@@ -32,8 +32,21 @@ export function tierUsed(name: string | undefined): string | undefined {
   if (name === undefined || name === 'auto') return undefined;
   return USED_TIERS.get(name) ?? name;
 }
-const USED_TIERS = byName({ standard: 'default on_demand', priority: 'fast ultrafast performance' });
+const USED_TIERS = tableOf({
+  default: 'standard',
+  on_demand: 'standard',
+  fast: 'priority',
+  ultrafast: 'priority',
+  performance: 'priority',
+});
 
 /** Returns the used tier as the client's dialect names it. */
 export const tierForClient = (tier: string | undefined): string | undefined => TIERS_FOR_CLIENT.get(tier ?? '');
-const TIERS_FOR_CLIENT = byName({ default: 'standard', priority: 'priority fast', flex: 'flex batch', scale: 'scale' });
+const TIERS_FOR_CLIENT = tableOf({
+  standard: 'default',
+  priority: 'priority',
+  fast: 'priority',
+  flex: 'flex',
+  batch: 'flex',
+  scale: 'scale',
+});

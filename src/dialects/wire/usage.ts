@@ -12,7 +12,10 @@ export function cachedMedia(details: unknown): { cacheReadAudio?: number; cacheR
   return compact({ cacheReadAudio: maybeCount(audio), cacheReadImage: maybeCount(image) });
 }
 
-/** Cached parts never exceed the input together, whatever a server reports (`overlappingCache` in rules/tolerances.ts). */
+/**
+ * Cached parts never exceed the input together, whatever a server
+ * reports (`overlappingCache` in rules/tolerances.ts).
+ */
 export function cacheParts(input: number, read = 0, write = 0): CacheParts {
   const cacheRead = Math.min(read, input);
   return { cacheRead, cacheWrite: Math.min(write, input - cacheRead) };
@@ -23,7 +26,10 @@ const COUNTED = /(?:^|_)(?:tokens|requests)$|^tokenCount$|TokenCount$|Tokens$/;
 /** The dialects nest counts at most this deep. */
 const MAX_DEPTH = 4;
 
-/** Describes the first invalid count (negative, fractional, no number), which is never charged; undefined if all are valid. Runs for every call, so it tests names only after values. */
+/**
+ * Describes the first invalid count (negative, fractional, no number), which is never charged;
+ * undefined if all are valid. Runs for every call, so it tests names only after values.
+ */
 export function invalidCount(usage: unknown, depth = MAX_DEPTH): string | undefined {
   if (!isObject(usage) && !Array.isArray(usage)) return undefined;
   const counts = usage as Readonly<Record<string, unknown>>;
