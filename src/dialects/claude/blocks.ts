@@ -1,4 +1,7 @@
-/** Decoder of streamed content blocks, one opener per block kind. A hosted call stays open until the block with its result arrives. */
+/**
+ * Decoder of streamed content blocks, one opener per block kind. A
+ * hosted call stays open until the block with its result arrives.
+ */
 import type { HubEvent, HubItem, HubToolCall, JsonObject, Opaque } from '../hub/types.ts';
 import { withCarrier } from '../tools/hosted.ts';
 import { uniqueCallId } from '../wire/ids.ts';

@@ -1,5 +1,7 @@
-/** JSON Schemas for constrained decoding: closed objects and enforceable keywords. The others move into the description. */
-import { each, words } from '../../rules/index.ts';
+/**
+ * JSON Schemas for constrained decoding: closed objects and
+ * enforceable keywords. The others move into the description.
+ */
 import type { JsonObject } from '../hub/types.ts';
 import { isObject, maybeList, maybeObject, tableOf } from '../wire/read.ts';
 
@@ -20,7 +22,10 @@ export function constrainSchema(schema: JsonObject): JsonObject {
   return result;
 }
 
-/** Whether a further tool can be strict: the provider can enforce its schema unchanged, and limits the number of such tools. */
+/**
+ * Whether a further tool can be strict: the provider can enforce its
+ * schema unchanged, and limits the number of such tools.
+ */
 export const canBeStrict = (schema: JsonObject, strictCount: number): boolean =>
   strictCount < MAX_STRICT &&
   JSON.stringify(constrainSchema(schema)) === JSON.stringify(schema) &&
@@ -56,9 +61,18 @@ const innerSchema: KeywordFilter = (value) => (isObject(value) ? constrainSchema
 
 /** Returns undefined for a value that the provider cannot enforce. */
 const KEYWORDS = tableOf<KeywordFilter>({
-  ...each(unchanged, 'type enum const title description required'),
-  ...each(schemaMap, 'properties $defs definitions'),
-  ...each(schemaList, 'anyOf oneOf allOf'),
+  type: unchanged,
+  enum: unchanged,
+  const: unchanged,
+  title: unchanged,
+  description: unchanged,
+  required: unchanged,
+  properties: schemaMap,
+  $defs: schemaMap,
+  definitions: schemaMap,
+  anyOf: schemaList,
+  oneOf: schemaList,
+  allOf: schemaList,
   items: (value) => (isObject(value) ? constrainSchema(value) : undefined),
   $ref: (value) => (typeof value === 'string' && value.startsWith('#') ? value : undefined),
   format: (value) => (FORMATS.has(String(value)) ? value : undefined),
@@ -66,7 +80,18 @@ const KEYWORDS = tableOf<KeywordFilter>({
   additionalProperties: (value) => (value === false ? value : undefined),
 });
 
-const FORMATS: ReadonlySet<string> = new Set(words('date-time time date duration email hostname uri ipv4 ipv6 uuid'));
+const FORMATS: ReadonlySet<string> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
+]);
 /** Objects are closed here; a schema that only says that they may be open loses nothing that a model can use. */
 const isOpen = (keyword: string, value: unknown): boolean => keyword === 'additionalProperties' && value === true;
 const IGNORED: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);

@@ -23,8 +23,10 @@ export function encodeParts(parts: readonly HubPart[], role: PartRole, forms: Pa
 export const textBlock = (text: string, cache?: CacheBreakpoint): Block | undefined =>
   /\S/.test(text) ? { type: 'text', text, ...cacheControl(cache) } : undefined;
 
-export const cacheControl = (cache: CacheBreakpoint | undefined): { cache_control?: Block } =>
-  cache ? { cache_control: cache.long ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } } : {};
+export function cacheControl(cache: CacheBreakpoint | undefined): { cache_control?: Block } {
+  if (!cache) return {};
+  return { cache_control: cache.long ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' } };
+}
 
 function assistantBlock(part: HubPart): Block | undefined {
   if (part.kind === 'text') return textBlock(part.text, part.cache);

@@ -1,4 +1,7 @@
-/** Encoder of the flat conversation as turns by the provider's rules: they alternate from the user on, results come first and in call order, nothing is empty. */
+/**
+ * Encoder of the flat conversation as turns by the provider's rules: they alternate from
+ * the user on, results come first and in call order, nothing is empty.
+ */
 import type { UpstreamTarget } from '../codec.ts';
 import { rejectCompaction, rejectRef } from '../errors/rejection.ts';
 import { forKind } from '../hub/by-kind.ts';

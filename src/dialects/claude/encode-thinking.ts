@@ -73,7 +73,8 @@ const MIN_BUDGET = 1_024;
 
 function withBudget(reasoning: HubReasoning, capabilities: Capabilities, limits: ThinkingLimits): ThinkingSettings {
   const requested = reasoning.mode === 'budget' ? reasoning.budget : lookUp(BUDGETS, reasoning.effort ?? '');
-  // Mode `auto` without an effort: a manual model thinks only with an explicit budget. It never thinks between tools only.
+  // Mode `auto` without an effort: a manual model thinks only with an
+  // explicit budget. It never thinks between tools only.
   if (requested === undefined) return reasoning.mode === 'between_tools' || reasoning.effort ? { dropped: true } : {};
   // An explicit budget may leave one token for output; a budget derived from an effort leaves a quarter.
   const maxBudget = reasoning.mode === 'budget' ? limits.maxTokens - 1 : Math.floor((limits.maxTokens * 3) / 4);
@@ -98,7 +99,10 @@ export function maxTokensFor({ limits, stream }: HubRequest, target: UpstreamTar
   return Math.min(limits.maxOutput ?? (stream ? modelLimit : MAX_UNARY_TOKENS), modelLimit);
 }
 
-/** Returns whether the last calls lack their thinking. With a budget, the provider requires it at the start of their turn. */
+/**
+ * Returns whether the last calls lack their thinking. With a budget,
+ * the provider requires it at the start of their turn.
+ */
 export function lacksThinking(turns: readonly MessageTurn[]): boolean {
   const hasResults = turns.at(-1)?.blocks[0]?.type === 'tool_result';
   return hasResults && !isThinking(turns.at(-2)?.blocks[0]);

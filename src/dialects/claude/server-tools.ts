@@ -1,9 +1,20 @@
-/** Blocks of tools that the provider runs: use and result form one hub item. The raw pair is kept, because only its issuer can read it. */
-import { byName } from '../../rules/index.ts';
+/**
+ * Blocks of tools that the provider runs: use and result form one hub item.
+ * The raw pair is kept, because only its issuer can read it.
+ */
 import type { HubServerCall, JsonObject, ServerTool } from '../hub/types.ts';
 import { foundTools } from '../tools/hosted.ts';
 import { digest } from '../wire/ids.ts';
-import { compact, isObject, joinedTexts, maybeList, maybeObject, maybeString, parseArgs } from '../wire/read.ts';
+import {
+  compact,
+  isObject,
+  joinedTexts,
+  maybeList,
+  maybeObject,
+  maybeString,
+  parseArgs,
+  tableOf,
+} from '../wire/read.ts';
 
 export const SERVER_USE_TYPES: ReadonlySet<string> = new Set(['server_tool_use', 'mcp_tool_use']);
 
@@ -12,15 +23,21 @@ export const isResultType = (type: string): boolean => type.endsWith('_tool_resu
 export const serverToolOf = (block: JsonObject): ServerTool =>
   block.type === 'mcp_tool_use' ? 'mcp' : (TOOLS.get(maybeString(block.name) ?? '') ?? 'other');
 
-const TOOLS = byName<ServerTool>({
+const TOOLS = tableOf<ServerTool>({
   web_search: 'web_search',
   web_fetch: 'web_fetch',
-  code_exec: 'code_execution bash_code_execution text_editor_code_execution',
-  tool_search: 'tool_search_tool_regex tool_search_tool_bm25',
+  code_execution: 'code_exec',
+  bash_code_execution: 'code_exec',
+  text_editor_code_execution: 'code_exec',
+  tool_search_tool_regex: 'tool_search',
+  tool_search_tool_bm25: 'tool_search',
   advisor: 'advisor',
 });
 
-/** A call without a result is still in progress. Blocks that the gateway made up have nothing that their issuer could read. */
+/**
+ * A call without a result is still in progress. Blocks that the
+ * gateway made up have nothing that their issuer could read.
+ */
 export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServerCall {
   const tool = serverToolOf(use);
   const id = maybeString(use.id) ?? '';
@@ -29,11 +46,16 @@ export function decodeServerCall(use: JsonObject, result?: JsonObject): HubServe
     id,
     tool,
     issuer: 'messages' as const,
-    status: !result ? ('in_progress' as const) : isFailed(result) ? ('failed' as const) : ('completed' as const),
+    status: statusOf(result),
     ...failureOf(result),
     ...READERS[tool]?.(use, maybeObject(use.input), result),
     raw: isSynthetic(id) ? undefined : [inOrder(use), ...(result ? [result] : [])],
   });
+}
+
+function statusOf(result: JsonObject | undefined): HubServerCall['status'] {
+  if (!result) return 'in_progress';
+  return isFailed(result) ? 'failed' : 'completed';
 }
 
 /** Fixed member order, so that streamed and unary blocks give the same bytes. */
@@ -131,7 +153,10 @@ export const DIRECT_CALLER: JsonObject = { type: 'direct' };
 export const SYNTHETIC_PREFIX = 'srvtoolu_gw';
 export const isSynthetic = (id: string): boolean => id.startsWith(SYNTHETIC_PREFIX);
 
-/** The raw blocks of a messages call. A foreign call becomes a synthetic pair, or nothing if this dialect has no block for its tool. */
+/**
+ * The raw blocks of a messages call. A foreign call becomes a synthetic pair,
+ * or nothing if this dialect has no block for its tool.
+ */
 export function encodeServerCall(call: HubServerCall): JsonObject[] {
   if (call.issuer === 'messages') return rawBlocks(call);
   if (call.status === 'in_progress') return [];

@@ -49,7 +49,10 @@ function joinMessage(state: blocks.BlockState, out: HubEvent[]): blocks.OpenMess
   return state.message;
 }
 
-/** Ends the current message before a block of another kind. An open text block, which no provider sends, keeps it open. */
+/**
+ * Ends the current message before a block of another kind. An open
+ * text block, which no provider sends, keeps it open.
+ */
 export function detachMessage(state: blocks.BlockState, out: HubEvent[]): void {
   const { message } = state;
   state.message = undefined;

@@ -1,5 +1,7 @@
-/** Converse, Bedrock's format for all its models; no client speaks it. `src/providers/upstream/clouds/` gives its frames and errors the form of the Messages API. */
-import { each } from '../../rules/index.ts';
+/**
+ * Converse, Bedrock's format for all its models; no client speaks it.
+ * `src/providers/upstream/clouds/` gives its frames and errors the form of the Messages API.
+ */
 import type { SupportTable } from '../hub/fields.ts';
 import { support as messagesSupport } from '../messages/index.ts';
 
@@ -11,7 +13,10 @@ export { readUsage } from './usage.ts';
 /** That of the Messages API, apart from these. The encoder reports what a single model lacks. */
 export const support: SupportTable = {
   ...messagesSupport,
-  ...each('dropped', 'maxToolCalls compaction parallelTools userId'),
+  maxToolCalls: 'dropped',
+  compaction: 'dropped',
+  parallelTools: 'dropped',
+  userId: 'dropped',
   /** The API generates at least one token. */
   prewarm: 'rejected',
   /** Into the invocation logs. */

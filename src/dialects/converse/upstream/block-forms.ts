@@ -1,4 +1,7 @@
-/** Blocks and deltas of Converse as those of the Messages API, whose decoder reads them. Text and reasoning have no start of their own. */
+/**
+ * Blocks and deltas of Converse as those of the Messages API, whose
+ * decoder reads them. Text and reasoning have no start of their own.
+ */
 import type { JsonObject } from '../../hub/types.ts';
 import { compact, isObject, joinedTexts, maybeList, maybeObject } from '../../wire/read.ts';
 

@@ -1,5 +1,5 @@
 /** Encoder of a user's parts as blocks of Converse. Media are bytes: the API fetches nothing but objects of S3. */
-import { type Capabilities, pairsIn } from '../../../rules/index.ts';
+import type { Capabilities } from '../../../rules/index.ts';
 import { type Block, cacheControl, type PartBlocks, textBlock, USER_BLOCKS } from '../../claude/encode-content.ts';
 import { asText } from '../../encoding/texts.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
@@ -10,20 +10,47 @@ import { compact } from '../../wire/read.ts';
 /** Names of formats by media type. */
 type Formats = Readonly<Record<string, string>>;
 
-const IMAGES: Formats = pairsIn('image/jpeg:jpeg image/png:png image/gif:gif image/webp:webp');
-const VIDEOS: Formats = pairsIn(
-  'video/mp4:mp4 video/quicktime:mov video/x-matroska:mkv video/webm:webm video/x-flv:flv video/mpeg:mpeg video/mpg:mpg',
-  'video/x-ms-wmv:wmv video/wmv:wmv video/3gpp:three_gp',
-);
-const AUDIO: Formats = pairsIn(
-  'audio/mpeg:mp3 audio/mp3:mp3 audio/wav:wav audio/x-wav:wav audio/aac:aac audio/flac:flac audio/ogg:ogg audio/opus:opus',
-  'audio/mp4:m4a audio/webm:webm',
-);
-const DOCUMENTS: Formats = pairsIn(
-  'application/pdf:pdf text/csv:csv text/html:html text/markdown:md application/json:txt application/msword:doc',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document:docx application/vnd.ms-excel:xls',
-  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet:xlsx',
-);
+const IMAGES: Formats = {
+  'image/jpeg': 'jpeg',
+  'image/png': 'png',
+  'image/gif': 'gif',
+  'image/webp': 'webp',
+};
+const VIDEOS: Formats = {
+  'video/mp4': 'mp4',
+  'video/quicktime': 'mov',
+  'video/x-matroska': 'mkv',
+  'video/webm': 'webm',
+  'video/x-flv': 'flv',
+  'video/mpeg': 'mpeg',
+  'video/mpg': 'mpg',
+  'video/x-ms-wmv': 'wmv',
+  'video/wmv': 'wmv',
+  'video/3gpp': 'three_gp',
+};
+const AUDIO: Formats = {
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/aac': 'aac',
+  'audio/flac': 'flac',
+  'audio/ogg': 'ogg',
+  'audio/opus': 'opus',
+  'audio/mp4': 'm4a',
+  'audio/webm': 'webm',
+};
+const DOCUMENTS: Formats = {
+  'application/pdf': 'pdf',
+  'text/csv': 'csv',
+  'text/html': 'html',
+  'text/markdown': 'md',
+  'application/json': 'txt',
+  'application/msword': 'doc',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
+  'application/vnd.ms-excel': 'xls',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+};
 
 /** The forms of one request: its documents need names that differ. */
 export function partBlocks({ converseFamily }: Capabilities): PartBlocks {

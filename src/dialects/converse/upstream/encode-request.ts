@@ -1,4 +1,7 @@
-/** Request encoder for Converse. Its turns are those of the Messages API; what only some families have goes into `additionalModelRequestFields`. */
+/**
+ * Request encoder for Converse. Its turns are those of the Messages API; what
+ * only some families have goes into `additionalModelRequestFields`.
+ */
 import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';
 import { textBlock } from '../../claude/encode-content.ts';
@@ -66,7 +69,10 @@ const formsFor = ({ capabilities }: UpstreamTarget): TurnForms => ({
   ...(capabilities.reasoningHistory !== 'none' && { unsigned: (thinking) => ({ type: 'thinking', thinking }) }),
 });
 
-/** Limits the breakpoints in place. The one of the whole request goes behind its last block; Nova takes none behind tools. */
+/**
+ * Limits the breakpoints in place. The one of the whole request goes
+ * behind its last block; Nova takes none behind tools.
+ */
 function placeBreakpoints(
   { cache }: HubRequest,
   { tools, system, turns }: Prompt,
@@ -75,12 +81,15 @@ function placeBreakpoints(
 ): void {
   const last = turns.at(-1)?.blocks.at(-1);
   if (cache.auto && last) last.cache_control ??= { type: 'ephemeral' };
-  const refused = limitBreakpoints([tools], { taken: 0, allowed: explicitCache && converseFamily !== 'nova' });
+  const isNova = converseFamily === 'nova';
+  const onTools = limitBreakpoints([tools], { taken: 0, allowed: explicitCache && !isNova });
   const others = [system, ...turns.map(({ blocks }) => blocks)];
-  const found = limitBreakpoints([tools, ...others], { taken: 0, allowed: explicitCache });
-  if (marksCache && explicitCache && converseFamily === 'anthropic' && refused + found === 0)
+  const left = limitBreakpoints([tools, ...others], { taken: 0, allowed: explicitCache });
+  const hasNone = onTools + left === 0;
+  if (marksCache && explicitCache && converseFamily === 'anthropic' && hasNone) {
     addBreakpoints({ tools, system, turns });
-  if (!explicitCache ? refused + found > 0 : converseFamily === 'nova' && refused > 0) dropped.add('cacheBreakpoints');
+  }
+  if (explicitCache ? isNova && onTools > 0 : !hasNone) dropped.add('cacheBreakpoints');
 }
 
 function encodeOutput(
@@ -117,12 +126,9 @@ function encodeReasoning(
   const maxTokens = maxTokensFor(request, target);
   if (capabilities.converseFamily === 'anthropic') {
     const rejectsBudget = isForced || lacksThinking(turns);
-    const {
-      thinking,
-      effort,
-      dropped: isLost,
-    } = encodeThinkingSettings(reasoning, capabilities, { maxTokens, rejectsBudget });
-    if (isLost) dropped.add('reasoning');
+    const settings = encodeThinkingSettings(reasoning, capabilities, { maxTokens, rejectsBudget });
+    const { thinking, effort } = settings;
+    if (settings.dropped) dropped.add('reasoning');
     else if (losesSummary(reasoning, thinking !== undefined)) dropped.add('reasoningStyle');
     return { maxTokens, extra: compact({ thinking, output_config: effort === undefined ? undefined : { effort } }) };
   }
@@ -158,9 +164,9 @@ function encodeSampling(
     // Newer models of Anthropic reject one next to the other.
     topP: put('topP', topP, family !== 'anthropic' || temperature === undefined),
   });
-  const k = put('topK', topK, family !== 'other');
-  if (k === undefined) return { config, extra: {} };
-  return { config, extra: family === 'nova' ? { inferenceConfig: { topK: k } } : { top_k: k } };
+  const allowedTopK = put('topK', topK, family !== 'other');
+  if (allowedTopK === undefined) return { config, extra: {} };
+  return { config, extra: family === 'nova' ? { inferenceConfig: { topK: allowedTopK } } : { top_k: allowedTopK } };
 }
 
 const isHighest = (reasoningConfig: unknown): boolean =>

@@ -1,4 +1,7 @@
-/** Encoder of tools and tool choice. Converse has functions only, and no way to forbid calls of tools that it must list. */
+/**
+ * Encoder of tools and tool choice. Converse has functions only, and
+ * no way to forbid calls of tools that it must list.
+ */
 import { asObjectSchema, canBeStrict } from '../../claude/constrain-schema.ts';
 import { type Block, cacheControl } from '../../claude/encode-content.ts';
 import type { UpstreamTarget } from '../../codec.ts';

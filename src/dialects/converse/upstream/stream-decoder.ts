@@ -1,6 +1,7 @@
-/** Stream decoder for Converse. Exceptions arrive as errors of the Messages API, usage last. Malformed input ends with one error event. */
-
-import { byName } from '../../../rules/index.ts';
+/**
+ * Stream decoder for Converse. Exceptions arrive as errors of the Messages
+ * API, usage last. Malformed input ends with one error event.
+ */
 import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
@@ -8,7 +9,7 @@ import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import type { HubEvent, HubReply, HubStop, JsonObject } from '../../hub/types.ts';
 import { alignWithCalls, decodeStreamError } from '../../messages/index.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
-import { isObject, maybeCount, maybeObject, maybeString } from '../../wire/read.ts';
+import { isObject, maybeCount, maybeObject, maybeString, tableOf } from '../../wire/read.ts';
 import { decodeUsage } from '../usage.ts';
 import { type BlockForm, blockBegunBy, blockForm, deltaForm } from './block-forms.ts';
 
@@ -132,15 +133,20 @@ function open(index: number, form: BlockForm, state: State, out: HubEvent[]): vo
   state.omitted.add(form.omitted);
 }
 
-/** A guardrail that intervened, and a filter of the model, end a reply like a content filter. Unknown reasons are a normal end. */
-const STOPS = byName<HubStop>({
-  end: 'end_turn',
-  tool: 'tool_use',
-  length: 'max_tokens',
+/**
+ * A guardrail that intervened, and a filter of the model, end a reply
+ * like a content filter. Unknown reasons are a normal end.
+ */
+const STOPS = tableOf<HubStop>({
+  end_turn: 'end',
+  tool_use: 'tool',
+  max_tokens: 'length',
   stop_sequence: 'stop_sequence',
-  filter: 'guardrail_intervened content_filtered',
-  context_full: 'model_context_window_exceeded',
-  malformed_call: 'malformed_model_output malformed_tool_use',
+  guardrail_intervened: 'filter',
+  content_filtered: 'filter',
+  model_context_window_exceeded: 'context_full',
+  malformed_model_output: 'malformed_call',
+  malformed_tool_use: 'malformed_call',
 });
 
 function finish(state: State): HubEvent[] {
