@@ -1,11 +1,14 @@
-/** Errors of the chat dialect. Only request errors keep the upstream's message: others may name organisations, keys and hosts. */
+/**
+ * Errors of the chat dialect. Only request errors keep the upstream's
+ * message: others may name organisations, keys and hosts.
+ */
 import { fail, valueOfJson } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
-import { compact, isObject, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isObject, maybeObject, maybeString, tableOf } from '../wire/read.ts';
 
 export function decodeError(response: UpstreamFailure): Fault {
   const body = readErrorBody(valueOfJson(response.body));
@@ -25,11 +28,18 @@ export function errorIn(wire: JsonObject): HubError | undefined {
   if (hasError || wire.object === 'error') return decodeErrorObject(wire);
   const { status_code: code, status_msg: message } = maybeObject(wire.base_resp);
   if (typeof code !== 'number' || code === 0) return undefined;
-  return decodeErrorObject({ message, status: Number(BASE_STATUS[code] ?? 500) });
+  return decodeErrorObject({ message, status: BASE_STATUS.get(code) ?? 500 });
 }
 
 /** Codes of MiniMax, which responds to most failures with status 200. */
-const BASE_STATUS = rules.pairsIn('1002:429 1004:401 1008:402 1026:400 1039:429 2013:400');
+const BASE_STATUS: ReadonlyMap<number, number> = new Map([
+  [1002, 429],
+  [1004, 401],
+  [1008, 402],
+  [1026, 400],
+  [1039, 429],
+  [2013, 400],
+]);
 
 export function encodeError(error: HubError): JsonObject {
   const row = rules.errorRow(error.code);
@@ -95,15 +105,19 @@ function detailText(detail: unknown): string | undefined {
 }
 const MAX_DETAILS = 16;
 
-const STATUS_OF = rules.byName({
-  400: 'invalid_request_error',
-  401: 'authentication_error',
-  403: 'permission_error',
-  404: 'not_found_error',
-  429: 'rate_limit_error rate_limit_exceeded insufficient_quota',
-  503: 'service_unavailable_error overloaded_error',
+/** By type, or by code. */
+const STATUS_OF = tableOf({
+  invalid_request_error: 400,
+  authentication_error: 401,
+  permission_error: 403,
+  not_found_error: 404,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  insufficient_quota: 429,
+  service_unavailable_error: 503,
+  overloaded_error: 503,
 });
-const impliedStatus = (body: ErrorBody): number => Number(STATUS_OF.get(body.type) ?? STATUS_OF.get(body.code) ?? 500);
+const impliedStatus = ({ type, code }: ErrorBody): number => STATUS_OF.get(type) ?? STATUS_OF.get(code) ?? 500;
 
 const WAIT = /try again in (\d+(?:\.\d+)?)(ms|s)/;
 function waitFromMessage(message: string): number | undefined {

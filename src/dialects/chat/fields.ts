@@ -1,5 +1,4 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
-import { each } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -19,14 +18,23 @@ export const fieldNames: FieldNames = {
 
 /** The encoders drop, and report, what only some models lack. */
 export const support = {
-  // The wire has `n` and `logprobs`, which a converted reply cannot hold, and takes documents, which its replies do not cite. Audio needs a
-  // voice and a format, which no other dialect has; `metadata` is for stored completions only, and converted requests never store.
+  // The wire has `n` and `logprobs`, which a converted reply cannot hold, and takes documents, which
+  // its replies do not cite. Audio needs a voice and a format, which no other dialect has;
+  // `metadata` is for stored completions only, and converted requests never store.
   ...WITHOUT_FIELDS,
-  ...each(
-    'kept',
-    'temperature topP seed presencePenalty frequencyPenalty logitBias verbosity structuredOutput imageDetail strictTools',
-    'parallelTools allowedTools cacheKey',
-  ),
+  temperature: 'kept',
+  topP: 'kept',
+  seed: 'kept',
+  presencePenalty: 'kept',
+  frequencyPenalty: 'kept',
+  logitBias: 'kept',
+  verbosity: 'kept',
+  structuredOutput: 'kept',
+  imageDetail: 'kept',
+  strictTools: 'kept',
+  parallelTools: 'kept',
+  allowedTools: 'kept',
+  cacheKey: 'kept',
   serviceTier: 'changed',
   // Up to four. The gateway emulates the others, and all of them for models without the field.
   stop: 'kept',

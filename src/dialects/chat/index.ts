@@ -1,4 +1,7 @@
-/** The chat-completions dialect (G 4.7): clients of `/v1/chat/completions`, and upstream accounts that have no other endpoint. */
+/**
+ * The chat-completions dialect (G 4.7): clients of `/v1/chat/completions`, and
+ * upstream accounts that have no other endpoint.
+ */
 import type { ReplyForms } from '../hub/types.ts';
 
 export { decodeRequest } from './client/decode-request.ts';

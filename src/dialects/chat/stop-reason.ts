@@ -1,13 +1,18 @@
 /** Finish reasons, both ways. Agent loops hang on `tool_calls` without a call and on `stop` with one. */
-import { byName, each } from '../../rules/index.ts';
 import type { HubStop } from '../hub/types.ts';
+import { tableOf } from '../wire/read.ts';
 
-/** After the first of each line, names of the older form and of compatible servers. */
-const FROM_WIRE = byName<HubStop>({
-  end: 'stop',
-  length: 'length max_tokens model_length',
-  tool: 'tool_calls function_call tool_use',
-  filter: 'content_filter sensitive',
+const FROM_WIRE = tableOf<HubStop>({
+  stop: 'end',
+  length: 'length',
+  tool_calls: 'tool',
+  content_filter: 'filter',
+  // Of the older form, and of compatible servers.
+  function_call: 'tool',
+  tool_use: 'tool',
+  max_tokens: 'length',
+  model_length: 'length',
+  sensitive: 'filter',
 });
 
 /** Finish reasons of compatible servers that gave up. */
@@ -33,10 +38,16 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
 /** `error`: the dialect has no finish reason for it, and the reply ends as a failure. */
 const TO_WIRE: Readonly<Record<HubStop, FinishReason | 'error'>> = {
-  ...each('stop', 'end stop_sequence pause compaction cancelled'),
+  end: 'stop',
+  stop_sequence: 'stop',
+  pause: 'stop',
+  compaction: 'stop',
+  cancelled: 'stop',
   // The model declined in its own words, in `message.refusal`. SDKs throw on `content_filter`.
   refusal: 'stop',
-  ...each('length', 'length context_full continuation'),
+  length: 'length',
+  context_full: 'length',
+  continuation: 'length',
   tool: 'tool_calls',
   filter: 'content_filter',
   malformed_call: 'error',
@@ -46,5 +57,6 @@ export function encodeStop(stop: HubStop, hasCalls: boolean): FinishReason | 'er
   const reason = TO_WIRE[stop];
   // `stop` beside calls would look as if the client should not have got them.
   if (stop === 'refusal' && hasCalls) return 'content_filter';
-  return reason === 'stop' || reason === 'tool_calls' ? (hasCalls ? 'tool_calls' : 'stop') : reason;
+  if (reason !== 'stop' && reason !== 'tool_calls') return reason;
+  return hasCalls ? 'tool_calls' : 'stop';
 }

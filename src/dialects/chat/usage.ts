@@ -1,4 +1,7 @@
-/** Token counts of the chat dialect. `prompt_tokens` includes cached and cache-written tokens, `completion_tokens` reasoning. */
+/**
+ * Token counts of the chat dialect. `prompt_tokens` includes cached and
+ * cache-written tokens, `completion_tokens` reasoning.
+ */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierUsed } from '../wire/service-tiers.ts';

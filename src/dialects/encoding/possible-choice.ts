@@ -7,7 +7,10 @@ import { allowedTools } from '../tools/allowed.ts';
 
 export type Choice = Pick<HubRequest, 'toolChoice' | 'allowedTools'>;
 
-/** The choice in a form that the server accepts. Forms that it lacks become a shorter list of tools, as far as that says the same. */
+/**
+ * The choice in a form that the server accepts. Forms that it lacks
+ * become a shorter list of tools, as far as that says the same.
+ */
 export function possibleChoice(
   request: HubRequest,
   { capabilities: { toolChoices } }: UpstreamTarget,

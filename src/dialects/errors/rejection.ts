@@ -1,4 +1,7 @@
-/** Rejections by an upstream encoder, under a field of the hub, which `convert.ts` replaces by the client's. Messages that clients match on keep their text. */
+/**
+ * Rejections by an upstream encoder, under a field of the hub, which `convert.ts`
+ * replaces by the client's. Messages that clients match on keep their text.
+ */
 import { ApiError, fail, failAt } from '../../core/index.ts';
 import type { ErrorCode } from '../../rules/index.ts';
 import type { FieldNames, HubField, RequestSection } from '../hub/fields.ts';
@@ -20,14 +23,15 @@ export function rejectVerbatim(field: RequestSection, message: string): never {
 /** `option` is a member of the tool under the name that the client used. */
 export function rejectToolOption(section: 'tools' | 'searchTool', option: string, message: string): never {
   const param = `${section}.${option}`;
-  throw failAt('unsupported_parameter', param, `${message}`);
+  throw failAt('unsupported_parameter', param, message);
 }
 
 /** Clients retry without the prefill. */
 export const rejectPrefill = (): never =>
   rejectVerbatim(
     'conversation',
-    'This model does not support assistant message prefill. The conversation must end with a user message; add one, such as "Continue.", or choose a model that supports it: Claude before 4.6, or Gemini.',
+    'This model does not support assistant message prefill. The conversation must end with a user message; ' +
+      'add one, such as "Continue.", or choose a model that supports it: Claude before 4.6, or Gemini.',
   );
 
 export const rejectRef = (id: string): never =>

@@ -1,4 +1,7 @@
-/** Decoder of `messages`. Items of an assistant message: reasoning, text, calls. Rejects a tool result without an earlier call. */
+/**
+ * Decoder of `messages`. Items of an assistant message: reasoning, text,
+ * calls. Rejects a tool result without an earlier call.
+ */
 import type { HubItem, HubPart, HubText, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, unwrap } from '../../opaque/envelope.ts';
 import { mintCallId } from '../../wire/ids.ts';
@@ -66,7 +69,10 @@ function readAssistant(message: JsonObject, { path, index: n }: MessagePosition,
   if (legacy) addCall(readLegacyCall(legacy, `${path}.function_call`, n, state), state);
 }
 
-/** Servers differ in the member of an assistant message that holds its reasoning. Some send the same text in two of them. */
+/**
+ * Servers differ in the member of an assistant message that holds
+ * its reasoning. Some send the same text in two of them.
+ */
 const THOUGHT_MEMBERS: readonly (readonly [name: string, read: (message: JsonObject) => string])[] = [
   ['messages.reasoning_content', ({ reasoning_content }) => wire.maybeString(reasoning_content) ?? ''],
   ['messages.reasoning', ({ reasoning }) => wire.maybeString(reasoning) ?? ''],
@@ -104,7 +110,10 @@ function thinkingTexts(value: unknown): string[] {
     : wire.maybeList(thinking).map((part) => wire.maybeString(wire.maybeObject(part).text) ?? '');
 }
 
-/** Omits empty text, which clients send beside calls and some providers reject. `images` are those of an earlier reply. */
+/**
+ * Omits empty text, which clients send beside calls and some
+ * providers reject. `images` are those of an earlier reply.
+ */
 function assistantParts(message: JsonObject, path: string): readonly HubPart[] {
   const parts: HubPart[] = [];
   const content = message.content;

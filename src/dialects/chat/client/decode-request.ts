@@ -1,4 +1,7 @@
-/** Decoder of a chat client's request. Rejects invalid values with their path, and collects unknown fields for `x-gateway-dropped`. */
+/**
+ * Decoder of a chat client's request. Rejects invalid values with their
+ * path, and collects unknown fields for `x-gateway-dropped`.
+ */
 import type { ClientRequestHead } from '../../codec.ts';
 import type * as hub from '../../hub/types.ts';
 import { readEffort } from '../../wire/efforts.ts';
@@ -66,7 +69,10 @@ function readModel(body: hub.JsonObject): string {
   return wire.needString(body.model, 'model') || wire.wrongValue('model', 'must not be empty.');
 }
 
-/** Asks for summaries, shown as `reasoning_content`, unless off or hidden. Aggregators send `reasoning` instead of the official field. */
+/**
+ * Asks for summaries, shown as `reasoning_content`, unless off or hidden.
+ * Aggregators send `reasoning` instead of the official field.
+ */
 function readReasoning(body: hub.JsonObject): hub.HubRequest['reasoning'] {
   const other = wire.optional(body, 'reasoning', wire.needObject) ?? {};
   const effort =
@@ -77,9 +83,13 @@ function readReasoning(body: hub.JsonObject): hub.HubRequest['reasoning'] {
   const budget = wire.optional(other, 'max_tokens', wire.readCount, 'reasoning');
   const enabled = wire.optional(other, 'enabled', wire.readBoolean, 'reasoning');
   if (effort === 'none' || enabled === false || budget === 0) return { mode: 'off', effort: 'none', show: 'none' };
-  const mode =
-    budget !== undefined ? ('budget' as const) : enabled && effort === undefined ? ('auto' as const) : undefined;
-  return wire.compact({ mode, effort, budget, show: hidesReasoning(body) ? ('none' as const) : ('summary' as const) });
+  const mode = enabled && effort === undefined ? ('auto' as const) : undefined;
+  return wire.compact({
+    mode: budget === undefined ? mode : ('budget' as const),
+    effort,
+    budget,
+    show: hidesReasoning(body) ? ('none' as const) : ('summary' as const),
+  });
 }
 
 const hidesReasoning = (body: hub.JsonObject): boolean =>

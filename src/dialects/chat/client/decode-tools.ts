@@ -42,7 +42,11 @@ function readTool(value: unknown, path: string): HubTool {
 const HOSTED_TYPE = /^[\w-]+:([\w-]+)$/;
 
 const SEARCH_OPTIONS: ReadonlySet<string> = new Set([
-  ...['max_uses', 'allowed_domains', 'excluded_domains', 'user_location', 'search_context_size'],
+  'max_uses',
+  'allowed_domains',
+  'excluded_domains',
+  'user_location',
+  'search_context_size',
 ]);
 
 function readHosted(raw: JsonObject, name: string, path: string): HubTool {

@@ -1,7 +1,19 @@
-/** Hub events as deltas of the one assistant message, for chunks and unary replies alike. The order between text and calls is lost. */
+/**
+ * Hub events as deltas of the one assistant message, for chunks and unary
+ * replies alike. The order between text and calls is lost.
+ */
 import type { ReplyContext } from '../../codec.ts';
 import { forKind } from '../../hub/by-kind.ts';
-import type { HubEvent, HubImage, HubItem, HubMessage, HubRequest, HubToolCall, JsonObject } from '../../hub/types.ts';
+import type {
+  HubEvent,
+  HubImage,
+  HubItem,
+  HubMessage,
+  HubRequest,
+  HubToolCall,
+  JsonObject,
+  MediaSource,
+} from '../../hub/types.ts';
 import { pack } from '../../opaque/envelope.ts';
 import { unwrapInput } from '../../tools/free-text.ts';
 import { dataUrl } from '../../wire/media.ts';
@@ -34,7 +46,10 @@ export type ChatClientOptions = HubRequest['clientOptions'] & { readonly functio
 export interface DeltaWriter {
   readonly request: HubRequest;
   readonly isLegacy: boolean;
-  /** Send calls only when complete. Generate-content calls arrive whole, and SDKs read the signature in the first chunk only. */
+  /**
+   * Send calls only when complete. Generate-content calls arrive
+   * whole, and SDKs read the signature in the first chunk only.
+   */
   readonly defersCalls: boolean;
   readonly calls: Map<number, OpenCall>;
   readonly annotations: JsonObject[];
@@ -157,8 +172,13 @@ const spokenReply = (data: string, index: number): JsonObject => ({
 
 /** `images` is not official, but the usual extension. A client that does not read it ignores it. */
 function imageDeltas({ source }: HubImage): readonly Delta[] {
-  const url = source.kind === 'base64' ? dataUrl(source) : source.kind === 'url' ? source.url : undefined;
+  const url = urlOf(source);
   return url === undefined ? NOTHING : [{ images: [{ type: 'image_url', image_url: { url } }] }];
+}
+
+function urlOf(source: MediaSource): string | undefined {
+  if (source.kind === 'base64') return dataUrl(source);
+  return source.kind === 'url' ? source.url : undefined;
 }
 
 /** A declined reply has a refusal: the provider's explanation if there is one. */

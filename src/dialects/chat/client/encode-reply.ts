@@ -13,7 +13,9 @@ import { MALFORMED_CALL } from './stream-encoder.ts';
 export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
   const writer = openDeltaWriter(context);
   const sum: Sum = { tool_calls: [], images: [] };
-  for (const event of unfold(reply)) for (const delta of toDeltas(event, writer)) addDelta(sum, delta);
+  for (const event of unfold(reply)) {
+    for (const delta of toDeltas(event, writer)) addDelta(sum, delta);
+  }
   const reason = finishReason(reply.stop, writer);
   if (reason === 'error') throw failureOf(MALFORMED_CALL);
   return compact({
@@ -35,7 +37,9 @@ type Sum = Omit<{ -readonly [K in keyof Delta]: Delta[K] }, 'tool_calls' | 'imag
 };
 
 function addDelta(sum: Sum, delta: Delta): void {
-  for (const name of TEXTS) if (delta[name] !== undefined) sum[name] = (sum[name] ?? '') + delta[name];
+  for (const name of TEXTS) {
+    if (delta[name] !== undefined) sum[name] = (sum[name] ?? '') + delta[name];
+  }
   for (const call of delta.tool_calls ?? []) sum.tool_calls[call.index] = addCall(sum.tool_calls[call.index], call);
   if (delta.function_call)
     sum.function_call = compact({

@@ -1,4 +1,7 @@
-/** The stream encoder for chat clients: deltas framed as chunks. Usage only on request, `[DONE]` only after success (G 6). */
+/**
+ * The stream encoder for chat clients: deltas framed as chunks. Usage
+ * only on request, `[DONE]` only after success (G 6).
+ */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import type { HubError, HubEvent } from '../../hub/types.ts';

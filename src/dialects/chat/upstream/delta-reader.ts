@@ -1,4 +1,7 @@
-/** Reader of deltas into hub events, one reader per member. A unary reply is one large delta. Chunks and ends are not its concern. */
+/**
+ * Reader of deltas into hub events, one reader per member. A unary reply
+ * is one large delta. Chunks and ends are not its concern.
+ */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque } from '../../hub/types.ts';
 import { uniqueCallId } from '../../wire/ids.ts';
@@ -21,7 +24,10 @@ export interface ReplyState {
   lastSlot: number | string;
   /** On the wire, before the text that they are about. */
   readonly earlyAnnotations: unknown[];
-  /** UTF-16 units of content so far. Wire annotations count from the start of the content, hub annotations from their part. */
+  /**
+   * UTF-16 units of content so far. Wire annotations count from the
+   * start of the content, hub annotations from their part.
+   */
   contentLength: number;
   refusal: string;
   /** Base64 of a spoken reply. */
@@ -93,7 +99,9 @@ const MEMBER_READERS = {
     for (const note of maybeList(value)) addAnnotation(note, reply, out);
   },
   tool_calls: (value, reply, out) => {
-    for (const entry of maybeList(value)) if (isObject(entry)) readCall(entry, reply, out);
+    for (const entry of maybeList(value)) {
+      if (isObject(entry)) readCall(entry, reply, out);
+    }
   },
   /** The only call of a reply in the legacy form. */
   function_call: (value, reply, out) => readCall({ index: LEGACY_SLOT, function: value }, reply, out),
@@ -190,13 +198,17 @@ function addText(kind: TextPart['kind'], text: string, reply: ReplyState, out: H
   if (kind === 'text') reply.contentLength += text.length;
   else reply.refusal += text;
   out.push({ kind, index, part: parts.length - 1, text });
-  if (kind === 'text') for (const note of reply.earlyAnnotations.splice(0)) addAnnotation(note, reply, out);
+  if (kind !== 'text') return;
+  for (const note of reply.earlyAnnotations.splice(0)) addAnnotation(note, reply, out);
 }
 
 function addAnnotation(value: unknown, reply: ReplyState, out: HubEvent[]): void {
   const part = reply.message?.parts.findLastIndex((one) => one.kind === 'text') ?? -1;
   const piece = reply.message?.parts[part];
-  if (!reply.message || !piece) return void reply.earlyAnnotations.push(value);
+  if (!reply.message || !piece) {
+    reply.earlyAnnotations.push(value);
+    return;
+  }
   const annotation = decodeAnnotation(value, piece.start);
   if (!annotation) return;
   piece.annotations.push(annotation);
@@ -270,8 +282,11 @@ function callFor({ index, id, name, form }: CallEntry, reply: ReplyState, out: H
 }
 
 /** Some servers send every call under index 0: another id, or another name if ids are missing, begins a new call. */
-const isNewCall = (known: Call, id: string, name: string): boolean =>
-  known.index !== undefined && (id !== '' && known.id !== '' ? id !== known.id : name !== '' && name !== known.name);
+function isNewCall(known: Call, id: string, name: string): boolean {
+  if (known.index === undefined) return false;
+  if (id !== '' && known.id !== '') return id !== known.id;
+  return name !== '' && name !== known.name;
+}
 
 function openCall(call: Call, name: string, reply: ReplyState, out: HubEvent[]): void {
   if (name === '') return;

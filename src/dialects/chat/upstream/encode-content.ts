@@ -1,10 +1,10 @@
 /** Encoder of hub parts for a chat upstream. Rejects content that the wire cannot hold, never drops it. */
-import { byName, type Capabilities } from '../../../rules/index.ts';
+import type { Capabilities } from '../../../rules/index.ts';
 import { asText } from '../../encoding/texts.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
-import { compact } from '../../wire/read.ts';
+import { compact, tableOf } from '../../wire/read.ts';
 
 export interface ContentContext {
   readonly capabilities: Capabilities;
@@ -28,10 +28,9 @@ export function encodeContent(parts: readonly HubPart[], context: ContentContext
   const encoded = parts.flatMap((part) => encodePart(part, context));
   if (!context.capabilities.textParts && encoded.every(({ type }) => type === 'text'))
     return joinTexts(encoded.map(({ text }) => String(text)));
-  const [only] = encoded;
-  return encoded.length === 1 && only?.type === 'text' && typeof only.text === 'string' && !only.prompt_cache_breakpoint
-    ? only.text
-    : encoded;
+  const [only, ...others] = encoded;
+  const isPlain = others.length === 0 && only?.type === 'text' && !only.prompt_cache_breakpoint;
+  return isPlain && typeof only.text === 'string' ? only.text : encoded;
 }
 
 /** Parts as one text, for servers that take no list. */
@@ -76,7 +75,13 @@ function imageUrl(source: MediaSource): string {
   return source.kind === 'url' ? source.url : rejectSource(source);
 }
 
-const AUDIO = byName({ wav: 'audio/wav audio/x-wav audio/wave', mp3: 'audio/mpeg audio/mp3' });
+const AUDIO = tableOf({
+  'audio/wav': 'wav',
+  'audio/x-wav': 'wav',
+  'audio/wave': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/mp3': 'mp3',
+});
 function encodeAudio(source: MediaSource): JsonObject {
   const format = source.kind === 'base64' ? AUDIO.get(source.mime) : undefined;
   if (source.kind !== 'base64' || !format)

@@ -1,4 +1,7 @@
-/** Encoder of the conversation for a chat upstream: one assistant message per turn with its calls, then their results in order. Reasoning returns with its calls. */
+/**
+ * Encoder of the conversation for a chat upstream: one assistant message per turn with
+ * its calls, then their results in order. Reasoning returns with its calls.
+ */
 import type { UpstreamTarget } from '../../codec.ts';
 import { asText } from '../../encoding/texts.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
@@ -46,7 +49,10 @@ export function encodeMessages(request: HubRequest, target: UpstreamTarget, name
   return state.messages;
 }
 
-/** Whether a breakpoint has no place, or the model takes none. Caching of the whole prompt needs none here: servers cache by themselves. */
+/**
+ * Whether a breakpoint has no place, or the model takes none. Caching of
+ * the whole prompt needs none here: servers cache by themselves.
+ */
 export function losesBreakpoint(request: HubRequest, explicitCache: boolean): boolean {
   const { items, tools } = request;
   if (!explicitCache && countBreakpoints(request) > 0) return true;
@@ -137,7 +143,7 @@ function endTurn(state: EncodeState): void {
       role: 'assistant',
       // Servers that demand the reasoning of a call also demand an empty one.
       ...(hasSlot && { [history]: thoughts }),
-      content: isTagged ? inThinkTags(thoughts, text) : text === '' ? null : text,
+      content: (isTagged ? inThinkTags(thoughts, text) : text) || null,
       refusal: refusal || undefined,
       tool_calls: calls.length > 0 ? calls.map((call) => encodeCall(call, state)) : undefined,
     }),

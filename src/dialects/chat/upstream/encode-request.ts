@@ -1,4 +1,7 @@
-/** Encoder of a hub request for a chat upstream, by the model's capabilities. Pure. `checkSupport` has handled what no model has. */
+/**
+ * Encoder of a hub request for a chat upstream, by the model's
+ * capabilities. Pure. `checkSupport` has handled what no model has.
+ */
 import type { Capabilities, ChatField } from '../../../rules/index.ts';
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { encodeSampling, maxOutputFor } from '../../encoding/limits.ts';
@@ -54,13 +57,20 @@ export function encodeRequest(original: HubRequest, target: UpstreamTarget): Enc
 }
 
 const SAMPLING = {
-  ...{ temperature: 'temperature', topP: 'top_p', presence: 'presence_penalty', frequency: 'frequency_penalty' },
+  temperature: 'temperature',
+  topP: 'top_p',
+  presence: 'presence_penalty',
+  frequency: 'frequency_penalty',
 } as const;
 
-/** The caller's field behind a field of the wire that a server may reject; none where the gateway adds it, or emulates it. */
+/**
+ * The caller's field behind a field of the wire that a server may
+ * reject; none where the gateway adds it, or emulates it.
+ */
 function callerField(name: ChatField): HubField | undefined {
   if (name === 'stop') return undefined;
-  if (name === 'strict' || name === 'detail') return name === 'strict' ? 'strictTools' : 'imageDetail';
+  if (name === 'strict') return 'strictTools';
+  if (name === 'detail') return 'imageDetail';
   return HUB_FIELDS.find((field) => fieldNames[field] === name);
 }
 

@@ -1,4 +1,7 @@
-/** Stream decoder of a chat upstream. Items stay open until the end is certain: usage and late deltas may follow the finish reason. */
+/**
+ * Stream decoder of a chat upstream. Items stay open until the end is
+ * certain: usage and late deltas may follow the finish reason.
+ */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { failureOf, foldReply, unreadable } from '../../errors/fault.ts';
 import * as hub from '../../hub/types.ts';
@@ -70,12 +73,11 @@ const hasCalls = ({ choices }: hub.JsonObject): boolean =>
   });
 
 function readChunk(chunk: hub.JsonObject | undefined, state: State, out: hub.HubEvent[]): void {
-  if (!chunk) failStream(state, out, NOT_JSON);
-  else
-    for (const read of CHUNK_READERS) {
-      if (state.done) return;
-      read(chunk, state, out);
-    }
+  if (!chunk) return failStream(state, out, NOT_JSON);
+  for (const read of CHUNK_READERS) {
+    if (state.done) return;
+    read(chunk, state, out);
+  }
 }
 
 type ChunkReader = (chunk: hub.JsonObject, state: State, out: hub.HubEvent[]) => void;
@@ -102,7 +104,10 @@ const CHUNK_READERS: readonly ChunkReader[] = [
     if (isFailure(reason)) failStream(state, out, decodeErrorObject(first));
     else if (reason) state.reason = reason;
   },
-  /** With the finish reason, in its own chunk or as a running total: the last one counts, unless zero. Some report it in the choice. */
+  /**
+   * With the finish reason, in its own chunk or as a running total: the
+   * last one counts, unless zero. Some report it in the choice.
+   */
   function usage(chunk, state) {
     const own = maybeObject(maybeList(chunk.choices)[0]).usage ?? maybeObject(chunk.x_groq).usage;
     const reported = readUsage(chunk.usage) ?? readUsage(own);
@@ -112,7 +117,10 @@ const CHUNK_READERS: readonly ChunkReader[] = [
   },
 ];
 
-/** `isEnded`: the server stated the end, so that a missing finish reason is its habit (`noFinishReason` in rules/tolerances.ts). */
+/**
+ * `isEnded`: the server stated the end, so that a missing finish
+ * reason is its habit (`noFinishReason` in rules/tolerances.ts).
+ */
 function finish(state: State, out: hub.HubEvent[], isEnded = false): void {
   if (state.done) return;
   if (state.reason === undefined && !(isEnded && state.started)) failStream(state, out, TRUNCATED);
