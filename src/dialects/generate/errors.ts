@@ -1,11 +1,14 @@
-/** Errors in both directions, classified by status, name and details. Provider messages reach the client only for its own request. */
+/**
+ * Errors in both directions, classified by status, name and details.
+ * Provider messages reach the client only for its own request.
+ */
 import { sentence, valueOfJson } from '../../core/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { accountFault, type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
 import type { HubError, JsonObject } from '../hub/types.ts';
-import { compact, isObject, lookUp, maybeList, maybeNumber, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isObject, maybeList, maybeNumber, maybeObject, maybeString, tableOf } from '../wire/read.ts';
 
 export function decodeError(response: UpstreamFailure): Fault {
   const parsed = parseError(errorOf(response.body));
@@ -16,11 +19,14 @@ export function decodeError(response: UpstreamFailure): Fault {
 
 export function decodeStreamError(error: JsonObject): Fault {
   const parsed = parseError(error);
-  const status = maybeNumber(error.code) ?? Number(lookUp(STATUS_OF_NAME, parsed.statusName) ?? 500);
+  const status = maybeNumber(error.code) ?? STATUS_OF_NAME.get(parsed.statusName) ?? 500;
   return classify({ status, ...parsed });
 }
 
-/** Accepts an object or, from the streaming method, a list with one object. Returns an empty object for other bodies. */
+/**
+ * Accepts an object or, from the streaming method, a list with one
+ * object. Returns an empty object for other bodies.
+ */
 function errorOf(body: string): JsonObject {
   const value = valueOfJson(body);
   return maybeObject(maybeObject(Array.isArray(value) ? value[0] : value).error);
@@ -65,10 +71,18 @@ function secondsToMs(text: string | undefined): number | undefined {
   return match === null ? undefined : Math.ceil(Number(match[1]) * 1000);
 }
 
-const STATUS_OF_NAME = rules.pairsIn(
-  'INVALID_ARGUMENT:400 FAILED_PRECONDITION:400 UNAUTHENTICATED:401 PERMISSION_DENIED:403 NOT_FOUND:404',
-  'RESOURCE_EXHAUSTED:429 CANCELLED:499 INTERNAL:500 UNAVAILABLE:503 DEADLINE_EXCEEDED:504',
-);
+const STATUS_OF_NAME = tableOf({
+  INVALID_ARGUMENT: 400,
+  FAILED_PRECONDITION: 400,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  NOT_FOUND: 404,
+  RESOURCE_EXHAUSTED: 429,
+  CANCELLED: 499,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  DEADLINE_EXCEEDED: 504,
+});
 
 function classify(parsed: ParsedError): Fault {
   const { status, statusName, message, reasons, quotas } = parsed;
@@ -124,16 +138,20 @@ export function encodeError(error: HubError): JsonObject {
 
 /** Messages that clients match on. */
 const CLIENT_MESSAGES: Partial<Record<rules.ErrorCode, (message: string, wait: string | undefined) => string>> = {
-  context_length_exceeded: (message) =>
-    message.startsWith('The input token count')
-      ? message
-      : `The input token count${tokenCountIn(message, 0)} exceeds the maximum number of tokens allowed${tokenCountIn(message, 1)}.`,
+  context_length_exceeded(message) {
+    if (message.startsWith('The input token count')) return message;
+    const [count, max] = [tokenCountIn(message, 0), tokenCountIn(message, 1)];
+    return `The input token count${count} exceeds the maximum number of tokens allowed${max}.`;
+  },
   rate_limit_exceeded: (message, wait) =>
     wait === undefined || /retry in/i.test(message) ? message : `${message} Please retry in ${wait}.`,
   invalid_encrypted_content: () => INVALID_SIGNATURE,
 };
 
-/** Finds the n-th token count in a text such as "210000 tokens > 200000 maximum". Ignores numbers of up to three digits. */
+/**
+ * Finds the n-th token count in a text such as "210000 tokens >
+ * 200000 maximum". Ignores numbers of up to three digits.
+ */
 function tokenCountIn(message: string, n: number): string {
   const found = message.slice(0, 500).match(/\b\d{4,9}\b/g);
   return found?.length === 2 ? ` (${found[n]})` : '';

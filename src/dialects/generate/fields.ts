@@ -1,10 +1,5 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
-import { each, words } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
-
-/** Members of `generationConfig` with the name of the hub. */
-const settings = (fields: string): Partial<FieldNames> =>
-  Object.fromEntries(words(fields).map((field) => [field, `generationConfig.${field}`]));
 
 export const fieldNames: FieldNames = {
   ...COMMON_NAMES,
@@ -12,11 +7,20 @@ export const fieldNames: FieldNames = {
   thoughts: 'contents.thought',
   toolChoice: 'toolConfig',
   imageHistory: 'contents.parts.inlineData',
-  ...settings('temperature topP topK seed presencePenalty frequencyPenalty logitBias verbosity'),
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  seed: 'generationConfig.seed',
+  presencePenalty: 'generationConfig.presencePenalty',
+  frequencyPenalty: 'generationConfig.frequencyPenalty',
+  logitBias: 'generationConfig.logitBias',
+  verbosity: 'generationConfig.verbosity',
   n: 'generationConfig.candidateCount',
   logprobs: 'generationConfig.responseLogprobs',
   stop: 'generationConfig.stopSequences',
-  ...each('generationConfig.responseModalities', 'audioOutput imageOutput imageOnlyOutput'),
+  audioOutput: 'generationConfig.responseModalities',
+  imageOutput: 'generationConfig.responseModalities',
+  imageOnlyOutput: 'generationConfig.responseModalities',
   imageSettings: 'generationConfig.imageConfig',
   reasoning: 'generationConfig.thinkingConfig',
   reasoningStyle: 'generationConfig.thinkingConfig.includeThoughts',
@@ -37,15 +41,24 @@ export const fieldNames: FieldNames = {
 
 /** The encoders drop, and report, what only some models lack. */
 export const support: SupportTable = {
-  // Documents are read but not cited. Some models accept a resolution for each image; all others reject it. Prefixes are cached without
-  // breakpoints.
+  // Documents are read but not cited. Some models accept a resolution for each
+  // image; all others reject it. Prefixes are cached without breakpoints.
   ...WITHOUT_FIELDS,
-  ...each('kept', 'temperature topP topK seed presencePenalty frequencyPenalty serviceTier'),
-  ...each('changed', 'structuredOutput allowedTools'),
+  temperature: 'kept',
+  topP: 'kept',
+  topK: 'kept',
+  seed: 'kept',
+  presencePenalty: 'kept',
+  frequencyPenalty: 'kept',
+  serviceTier: 'kept',
+  structuredOutput: 'changed',
+  allowedTools: 'changed',
   // The first five are sent upstream; the gateway emulates the others.
   stop: 'changed',
   // For models that generate images; others drop it, or reject it if the client wants nothing else.
-  ...each('kept', 'imageOutput imageOnlyOutput imageSettings'),
+  imageOutput: 'kept',
+  imageOnlyOutput: 'kept',
+  imageSettings: 'kept',
   // A level or a budget, depending on the model.
   reasoning: 'changed',
   // One mode for all functions.

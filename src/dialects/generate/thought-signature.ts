@@ -1,4 +1,7 @@
-/** Thought signatures, which models require back with their calls: wrapped, restored or replaced by a placeholder, never parsed. */
+/**
+ * Thought signatures, which models require back with their calls:
+ * wrapped, restored or replaced by a placeholder, never parsed.
+ */
 import type { DecodeContext } from '../codec.ts';
 import type { Opaque } from '../hub/types.ts';
 import { isEnvelope, isReadable, pack, unwrap } from '../opaque/envelope.ts';
@@ -14,7 +17,10 @@ export function signatureFromUpstream(value: unknown, context: DecodeContext, ca
   return compact({ issuer: ISSUER, kind: 'thought', id: callId, account: context.account, data: value });
 }
 
-/** Reads `thoughtSignature` from a client: an envelope, or a bare value of this provider. Damaged envelopes are ignored. */
+/**
+ * Reads `thoughtSignature` from a client: an envelope, or a bare
+ * value of this provider. Damaged envelopes are ignored.
+ */
 export function signatureFromClient(value: unknown): Opaque | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   return isEnvelope(value) ? unwrap(value) : { issuer: ISSUER, kind: 'thought', data: value };

@@ -1,4 +1,7 @@
-/** Token counts. The provider reports thoughts and hosted-tool results apart; the hub includes them in output and input. */
+/**
+ * Token counts. The provider reports thoughts and hosted-tool
+ * results apart; the hub includes them in output and input.
+ */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
 import { cacheParts, invalidCount } from '../wire/usage.ts';

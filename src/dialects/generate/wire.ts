@@ -1,4 +1,7 @@
-/** The generateContent wire. Clients send camelCase or snake_case, so requests are read through `field`. Providers use camelCase. */
+/**
+ * The generateContent wire. Clients send camelCase or snake_case, so
+ * requests are read through `field`. Providers use camelCase.
+ */
 import type { Style } from '../../rules/index.ts';
 import type { JsonObject } from '../hub/types.ts';
 import { isGiven, type Reader } from '../wire/read.ts';

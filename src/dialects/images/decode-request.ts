@@ -1,4 +1,7 @@
-/** Decoder of an image request whose fields are valid: one user message, and the image as the only modality (rules/images.ts). */
+/**
+ * Decoder of an image request whose fields are valid: one user
+ * message, and the image as the only modality (rules/images.ts).
+ */
 import * as rules from '../../rules/index.ts';
 import type { ClientRequestHead } from '../codec.ts';
 import type { HubImageSettings, HubRequest, JsonObject } from '../hub/types.ts';
@@ -54,7 +57,10 @@ const unknownFields = (body: JsonObject): string[] =>
 /** Fewer pixels would make the picture of the smallest tier more than twice as large as asked for. */
 const MIN_PIXELS = 2 ** 19;
 
-/** Returns undefined where the provider chooses the size. Rejects a size without an exact ratio, naming the nearest preset. */
+/**
+ * Returns undefined where the provider chooses the size. Rejects a
+ * size without an exact ratio, naming the nearest preset.
+ */
 function settingsFor(size: string | undefined): HubImageSettings | undefined {
   if (size === undefined || size === 'auto') return undefined;
   const [width, height] = edgesOf(size);

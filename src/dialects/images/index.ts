@@ -19,5 +19,9 @@ export const fieldNames: FieldNames = {
 
 /** A client that asked for a picture expects nothing else. */
 export const replyForms: ReplyForms = {
-  ...{ hasHosted: () => true, hasImages: true, hasAudio: true, citesDocuments: true, quotes: true },
+  hasHosted: () => true,
+  hasImages: true,
+  hasAudio: true,
+  citesDocuments: true,
+  quotes: true,
 };

@@ -1,4 +1,7 @@
-/** Decoder of contents into hub items. Adjacent text and media form one message. Calls without ids are paired by name and order. */
+/**
+ * Decoder of contents into hub items. Adjacent text and media form one
+ * message. Calls without ids are paired by name and order.
+ */
 import type { HubItem, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { mintCallId } from '../../wire/ids.ts';
 import * as wire from '../../wire/read.ts';

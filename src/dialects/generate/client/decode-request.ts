@@ -1,6 +1,5 @@
 /** Decoder of a client's request body. Model and method come from the path. */
 import { fail } from '../../../core/index.ts';
-import { words } from '../../../rules/index.ts';
 import type { ClientRequestHead } from '../../codec.ts';
 import type * as hub from '../../hub/types.ts';
 import { readEffort } from '../../wire/efforts.ts';
@@ -96,7 +95,8 @@ function decodeThinking(config: hub.JsonObject): hub.HubReasoning {
   if (wire.isGiven(budget) && wire.isGiven(levelField))
     wire.wrongValue(path, 'thinkingBudget and thinkingLevel are mutually exclusive.');
   const include = optionalField(config, 'includeThoughts', wire.readBoolean, path);
-  const show = include === undefined ? undefined : include ? 'summary' : 'none';
+  const shown = include ? ('summary' as const) : ('none' as const);
+  const show = include === undefined ? undefined : shown;
   if (wire.isGiven(budget))
     return wire.compact({ ...decodeBudget(wire.readNumber(budget, `${path}.thinkingBudget`), path), show });
   if (!wire.isGiven(levelField)) return wire.compact({ show });
@@ -122,17 +122,40 @@ function tierOf(body: hub.JsonObject): 'auto' | 'standard' | 'priority' | 'flex'
 }
 
 const KNOWN_FIELDS = spellings(
-  'contents systemInstruction tools toolConfig generationConfig labels serviceTier store model',
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'generationConfig',
+  'labels',
+  'serviceTier',
+  'store',
+  'model',
 );
 const KNOWN_SETTINGS = spellings(
-  'temperature topP topK seed presencePenalty frequencyPenalty candidateCount maxOutputTokens stopSequences',
-  'responseMimeType responseSchema responseJsonSchema responseFormat responseModalities thinkingConfig',
-  'responseLogprobs logprobs imageConfig',
+  'temperature',
+  'topP',
+  'topK',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'responseFormat',
+  'responseModalities',
+  'thinkingConfig',
+  'responseLogprobs',
+  'logprobs',
+  'imageConfig',
 );
-const KNOWN_IMAGE_SETTINGS = spellings('aspectRatio imageSize');
+const KNOWN_IMAGE_SETTINGS = spellings('aspectRatio', 'imageSize');
 
-function spellings(...lines: string[]): ReadonlySet<string> {
-  return new Set(words(...lines).flatMap((name) => [name, snakeOf(name)]));
+function spellings(...names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.flatMap((name) => [name, snakeOf(name)]));
 }
 
 /** Includes `safetySettings`, which only this provider can apply. */

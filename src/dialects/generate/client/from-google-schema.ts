@@ -1,5 +1,4 @@
 /** Conversion of Google's schema form to JSON Schema: lower-case types, `nullable` as a type, camelCase keywords. */
-import { each } from '../../../rules/index.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { isObject } from '../../wire/read.ts';
 import { snakeOf } from '../wire.ts';
@@ -35,5 +34,10 @@ const READERS: Readonly<Record<string, (value: unknown) => unknown>> = {
     isObject(value) ? Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, inner(schema)])) : value,
   items: inner,
   anyOf: (value) => (Array.isArray(value) ? value.map(inner) : value),
-  ...each(count, 'maxItems minItems maxLength minLength maxProperties minProperties'),
+  maxItems: count,
+  minItems: count,
+  maxLength: count,
+  minLength: count,
+  maxProperties: count,
+  minProperties: count,
 };

@@ -1,4 +1,7 @@
-/** Stream encoder: unnamed SSE events without an end marker, which the SDK would parse. Buffers calls. Comments are separate blocks. */
+/**
+ * Stream encoder: unnamed SSE events without an end marker, which the SDK
+ * would parse. Buffers calls. Comments are separate blocks.
+ */
 import { SSE_COMMENT, sse } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import { forKind } from '../../hub/by-kind.ts';

@@ -1,6 +1,6 @@
 /** Detection of bodies of other dialects on a native path, by member names only (G 4.1 r2). */
 import { failAt } from '../../../core/index.ts';
-import { type Dialect, INFERENCE_ENDPOINTS, words } from '../../../rules/index.ts';
+import { type Dialect, INFERENCE_ENDPOINTS } from '../../../rules/index.ts';
 import type { JsonObject } from '../../hub/types.ts';
 import { isGiven, isObject, maybeList } from '../../wire/read.ts';
 
@@ -29,11 +29,30 @@ export function rejectWrongDialect(body: unknown): void {
   throw failAt('wrong_dialect', member, `this endpoint expects "contents"; send this body to POST ${found.endpoint}.`);
 }
 
-const MESSAGES_ONLY = words('system stop_sequences thinking top_k output_config anthropic_version container');
-const CHAT_ONLY = words('max_completion_tokens response_format stream_options reasoning_effort n stop functions');
+const MESSAGES_ONLY = [
+  'system',
+  'stop_sequences',
+  'thinking',
+  'top_k',
+  'output_config',
+  'anthropic_version',
+  'container',
+];
+const CHAT_ONLY = [
+  'max_completion_tokens',
+  'response_format',
+  'stream_options',
+  'reasoning_effort',
+  'n',
+  'stop',
+  'functions',
+];
 const CHAT_ROLES = new Set(['system', 'developer', 'tool', 'function']);
 
-/** Both chat and messages have `messages`. Without other evidence `max_tokens` decides, which only messages requires. */
+/**
+ * Both chat and messages have `messages`. Without other evidence
+ * `max_tokens` decides, which only messages requires.
+ */
 function isMessagesBody(body: JsonObject): boolean {
   const tools = maybeList(body.tools).filter(isObject);
   if (MESSAGES_ONLY.some((name) => isGiven(body[name])) || tools.some((tool) => isGiven(tool.input_schema)))

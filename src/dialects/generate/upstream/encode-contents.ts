@@ -1,4 +1,7 @@
-/** Encoder of the conversation as contents: turns alternate, results follow their calls in order. Common prefixes stay common, because prompt caches depend on it. */
+/**
+ * Encoder of the conversation as contents: turns alternate, results follow their calls
+ * in order. Common prefixes stay common, because prompt caches depend on it.
+ */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import { forKind } from '../../hub/by-kind.ts';

@@ -1,4 +1,7 @@
-/** Encoder of image output: the image tool and the image modality of other dialects become `responseModalities` and `imageConfig`. */
+/**
+ * Encoder of image output: the image tool and the image modality of
+ * other dialects become `responseModalities` and `imageConfig`.
+ */
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectImageOnly } from '../../errors/rejection.ts';
 import type { HubField } from '../../hub/fields.ts';

@@ -45,7 +45,10 @@ function mediaOf(
   return { fileData: compact({ fileUri: source.url, mimeType: source.mime }) };
 }
 
-/** Returns the text of a part; of media only what the part has no member for, which is the title and context of a file. */
+/**
+ * Returns the text of a part; of media only what the part has no
+ * member for, which is the title and context of a file.
+ */
 export function textOf(part: HubPart): string {
   switch (part.kind) {
     case 'text':

@@ -63,8 +63,11 @@ const lacksImage = (item: HubItem): boolean =>
   item.kind === 'server_call' && item.tool === 'image_gen' && item.image === undefined;
 
 const SAMPLING = {
-  ...{ temperature: 'temperature', topP: 'topP', topK: 'topK' },
-  ...{ presence: 'presencePenalty', frequency: 'frequencyPenalty' },
+  temperature: 'temperature',
+  topP: 'topP',
+  topK: 'topK',
+  presence: 'presencePenalty',
+  frequency: 'frequencyPenalty',
 } as const;
 
 function systemTexts(request: HubRequest, instruction: string | undefined): string[] {

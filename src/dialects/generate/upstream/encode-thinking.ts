@@ -1,4 +1,7 @@
-/** Encoder of reasoning settings in the form the model supports: a level or a token budget, which exclude each other. */
+/**
+ * Encoder of reasoning settings in the form the model supports: a
+ * level or a token budget, which exclude each other.
+ */
 import { type Capabilities, type Effort, isKnownEffort } from '../../../rules/index.ts';
 import type { HubReasoning, JsonObject } from '../../hub/types.ts';
 import { effortOfBudget, nearestEffort } from '../../wire/efforts.ts';
@@ -42,12 +45,10 @@ type Amount = (input: ThinkingInput, capabilities: Capabilities) => { thinkingLe
 const AMOUNTS: Readonly<Record<'level' | 'budget', Amount>> = {
   level(input, { efforts }) {
     if (input === 'auto') return {};
-    const effort = input === 'off' ? 'none' : typeof input === 'number' ? effortOfBudget(input) : input;
+    const effort = typeof input === 'number' ? effortOfBudget(input) : input;
     // No level means `none`; the lowest level is the nearest.
-    const level = nearestEffort(
-      effort,
-      efforts.filter((one) => one !== 'none'),
-    );
+    const levels = efforts.filter((one) => one !== 'none');
+    const level = nearestEffort(effort === 'off' ? 'none' : effort, levels);
     return level === undefined ? {} : { thinkingLevel: level.toUpperCase() };
   },
   budget(input, { thinkingBudget: [min, max] }) {

@@ -1,4 +1,7 @@
-/** Encoder of tools and tool choice. Functions of every kind become declarations; hosted tools become the provider's own. */
+/**
+ * Encoder of tools and tool choice. Functions of every kind become
+ * declarations; hosted tools become the provider's own.
+ */
 import { TOOL_FORMS } from '../../../rules/index.ts';
 import type { UpstreamTarget } from '../../codec.ts';
 import { rejectForcedChoice, rejectMachine } from '../../errors/rejection.ts';
@@ -27,7 +30,8 @@ export function encodeTools(request: HubRequest, names: ToolNames, target: Upstr
   const list = [...(hasFunctions ? [{ functionDeclarations: [...declarations.values()] }] : []), ...hosted.values()];
   const toolConfig = compact({
     functionCallingConfig: hasFunctions ? callingConfig(request, tools, names) : undefined,
-    // The provider requires this flag for functions next to tools that it runs; the computer's calls are for the client.
+    // The provider requires this flag for functions next to tools that
+    // it runs; the computer's calls are for the client.
     includeServerSideToolInvocations:
       hasFunctions && [...hosted.keys()].some((tool) => tool !== 'computer') ? true : undefined,
   });

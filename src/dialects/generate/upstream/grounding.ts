@@ -21,7 +21,10 @@ export function annotationsOf(
     });
 }
 
-/** Sources that the text recites. Their offsets count bytes of the whole text of the reply, so only the first part is located. */
+/**
+ * Sources that the text recites. Their offsets count bytes of the whole
+ * text of the reply, so only the first part is located.
+ */
 export function recitationsOf(
   parts: readonly HubPart[],
   metadata: JsonObject,
@@ -71,7 +74,10 @@ interface PartSpan {
   readonly cited?: string;
 }
 
-/** The span of a segment, by its text: the part index counts wire parts, which the hub joins or drops. Without text, by its offsets. */
+/**
+ * The span of a segment, by its text: the part index counts wire parts,
+ * which the hub joins or drops. Without text, by its offsets.
+ */
 function locate(parts: readonly HubPart[], segment: JsonObject): PartSpan | undefined {
   const cited = maybeString(segment.text);
   const from = maybeCount(segment.startIndex) ?? 0;

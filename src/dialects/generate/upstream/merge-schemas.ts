@@ -20,7 +20,8 @@ const MERGERS: Readonly<Record<string, MergeKeyword>> = {
   enum: (a, b) => maybeList(a).filter((value) => maybeList(b).includes(value)),
   type: (a, b) => {
     const common = listOf(a).filter((type) => listOf(b).includes(type));
-    return common.length === 0 ? a : common.length === 1 ? common[0] : common;
+    if (common.length === 0) return a;
+    return common.length === 1 ? common[0] : common;
   },
   minimum: (a, b) => Math.max(maybeNumber(a) ?? -Infinity, maybeNumber(b) ?? -Infinity),
   maximum: (a, b) => Math.min(maybeNumber(a) ?? Infinity, maybeNumber(b) ?? Infinity),

@@ -17,7 +17,9 @@ type PartKind = (typeof PART_KINDS)[number] | 'text' | 'thought' | 'other';
 
 function kindOf(part: JsonObject): PartKind {
   if (typeof part.text === 'string') return part.thought === true ? 'thought' : 'text';
-  for (const kind of PART_KINDS) if (isObject(part[kind])) return kind;
+  for (const kind of PART_KINDS) {
+    if (isObject(part[kind])) return kind;
+  }
   // A part with only a signature is an empty text.
   return 'thoughtSignature' in part && Object.keys(part).length === 1 ? 'text' : 'other';
 }
@@ -32,8 +34,8 @@ const PART_READERS: {
       if (signature) signLast(signature, state, out);
       return;
     }
-    // Start a new message after signed text, because clients get the signature at the end of a message, and after an image,
-    // because clients get it as an item.
+    // Start a new message after signed text, because clients get the signature at the
+    // end of a message, and after an image, because clients get it as an item.
     if (endsWithSignedText(state.open) || endsWithImage(state.open)) opened.closeItem(state, out);
     const message = opened.openMessage(state, out);
     const [draft, at] = opened.openTextPart(message.parts);

@@ -1,5 +1,7 @@
-/** Stream decoder; a unary reply is a stream of one chunk. An item stays open until the next one, as its signature may follow. Never reports an unreported end. */
-import { words } from '../../../rules/index.ts';
+/**
+ * Stream decoder; a unary reply is a stream of one chunk. An item stays open until the
+ * next one, as its signature may follow. Never reports an unreported end.
+ */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { foldReply } from '../../errors/fault.ts';
 import type { HubEvent, HubReply, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
@@ -87,7 +89,10 @@ function readChunk(chunk: JsonObject, state: DecoderState, out: HubEvent[]): voi
   if (isObject(candidate) && !isRepeatedEnd(candidate, chunk, state)) readCandidate(candidate, state, out);
 }
 
-/** Some servers send the last chunk twice (`repeatedEnd` in rules/tolerances.ts). Equal chunks in a stream differ in output counts. */
+/**
+ * Some servers send the last chunk twice (`repeatedEnd` in
+ * rules/tolerances.ts). Equal chunks in a stream differ in output counts.
+ */
 function isRepeatedEnd(
   { finishReason, content }: JsonObject,
   { usageMetadata }: JsonObject,
@@ -113,9 +118,14 @@ function start(chunk: JsonObject, state: DecoderState, out: HubEvent[]): void {
   out.push({ kind: 'start', id: state.id, model: state.model, ...usage });
 }
 
-/** Every chunk repeats the counts so far. Merges the previous report only if it has members that this one lacks or sets to zero. */
+/**
+ * Every chunk repeats the counts so far. Merges the previous report only
+ * if it has members that this one lacks or sets to zero.
+ */
 function recordUsage(usage: JsonObject, state: DecoderState): void {
-  for (const name in state.usage) if (!usage[name]) mergedCounts(state);
+  for (const name in state.usage) {
+    if (!usage[name]) mergedCounts(state);
+  }
   state.usage = usage;
 }
 
@@ -168,18 +178,28 @@ function finish(state: DecoderState, out: HubEvent[]): void {
   );
 }
 
-/** Grounding that other dialects have no form for: parts of a page that shows the sources, and queries of other searches. */
-const OMITTED_GROUNDING = words(
-  'searchEntryPoint googleMapsWidgetContextToken imageSearchQueries retrievalQueries sourceFlaggingUris',
-);
+/**
+ * Grounding that other dialects have no form for: parts of a page
+ * that shows the sources, and queries of other searches.
+ */
+const OMITTED_GROUNDING = [
+  'searchEntryPoint',
+  'googleMapsWidgetContextToken',
+  'imageSearchQueries',
+  'retrievalQueries',
+  'sourceFlaggingUris',
+];
 
 function omittedIn({ grounding, hasLogprobs }: DecoderState): readonly string[] | undefined {
-  const names: string[] = OMITTED_GROUNDING.filter((name) => isGiven(grounding?.[name]));
+  const names = OMITTED_GROUNDING.filter((name) => isGiven(grounding?.[name]));
   if (hasLogprobs) names.push('logprobsResult');
   return names.length > 0 ? names : undefined;
 }
 
-/** Returns undefined if the provider did not report an end. A complete call counts as an end, because clients can run it. */
+/**
+ * Returns undefined if the provider did not report an end. A
+ * complete call counts as an end, because clients can run it.
+ */
 function stopOf(state: DecoderState): HubStop | undefined {
   const found = { call: state.callIds.size > 0, content: state.nextIndex > 0 };
   if (state.finishReason !== undefined) return decodeStop(state.finishReason, found);

@@ -1,4 +1,7 @@
-/** JSON Schema in Google's form: references inlined, alternatives merged, unknown keywords dropped, as the provider rejects them. Names of properties are data. */
+/**
+ * JSON Schema in Google's form: references inlined, alternatives merged, unknown
+ * keywords dropped, as the provider rejects them. Names of properties are data.
+ */
 import type { JsonObject } from '../../hub/types.ts';
 import { compact, isObject, maybeList, maybeNumber, maybeString } from '../../wire/read.ts';
 import { mergeSchemas, resolvePointer } from './merge-schemas.ts';
@@ -169,7 +172,10 @@ function single(type: TypeName, schema: JsonObject, walk: Walk): JsonObject {
   });
 }
 
-/** `enum` accepts only strings, so other allowed values move into the description, like keywords that this form lacks. */
+/**
+ * `enum` accepts only strings, so other allowed values move into the
+ * description, like keywords that this form lacks.
+ */
 function describe(type: TypeName, schema: JsonObject): string | undefined {
   const notes = [maybeString(schema.description)];
   const values = valuesOf(schema);
