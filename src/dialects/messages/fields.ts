@@ -1,5 +1,4 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
-import { each } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -21,8 +20,13 @@ export const fieldNames: FieldNames = {
 export const support = {
   /** Images have one resolution, chosen by their size. */
   ...WITHOUT_FIELDS,
-  ...each('kept', 'topP topK citations prewarm parallelTools'),
-  ...each('changed', 'allowedTools serviceTier'),
+  topP: 'kept',
+  topK: 'kept',
+  citations: 'kept',
+  prewarm: 'kept',
+  parallelTools: 'kept',
+  allowedTools: 'changed',
+  serviceTier: 'changed',
   /** Clamped to 1. Models with fixed sampling get no sampling fields. */
   temperature: 'changed',
   /** The gateway emulates blank sequences, which the provider rejects. */

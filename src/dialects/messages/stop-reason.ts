@@ -1,5 +1,7 @@
-/** Stop reasons in both directions. `tool_use` is set exactly when there are calls, because agent loops hang otherwise. */
-import { each } from '../../rules/index.ts';
+/**
+ * Stop reasons in both directions. `tool_use` is set exactly when
+ * there are calls, because agent loops hang otherwise.
+ */
 import type { HubStop } from '../hub/types.ts';
 import { tableOf } from '../wire/read.ts';
 
@@ -19,10 +21,14 @@ export const decodeStop = (reason: string | undefined, hasCalls: boolean): HubSt
   alignWithCalls(FROM_WIRE.get(reason ?? '') ?? 'end', hasCalls);
 
 const TO_WIRE: Readonly<Record<HubStop, string>> = {
-  /** That of a malformed call is not used: the encoders report it as an error. */
-  ...each('end_turn', 'end cancelled malformed_call'),
-  ...each('max_tokens', 'length continuation'),
-  ...each('refusal', 'refusal filter'),
+  end: 'end_turn',
+  cancelled: 'end_turn',
+  // Not used: the encoders report it as an error.
+  malformed_call: 'end_turn',
+  length: 'max_tokens',
+  continuation: 'max_tokens',
+  refusal: 'refusal',
+  filter: 'refusal',
   tool: 'tool_use',
   stop_sequence: 'stop_sequence',
   context_full: 'model_context_window_exceeded',

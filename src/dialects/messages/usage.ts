@@ -1,4 +1,7 @@
-/** Token counts. This dialect splits input into fresh, cache writes and cache reads; the hub has the total and its cached parts. */
+/**
+ * Token counts. This dialect splits input into fresh, cache writes and
+ * cache reads; the hub has the total and its cached parts.
+ */
 import type { ModelUsage } from '../../core/index.ts';
 import type { HubUsage, JsonObject } from '../hub/types.ts';
 import { compact, isGiven, isObject, maybeCount, maybeList, maybeObject, maybeString, tableOf } from '../wire/read.ts';

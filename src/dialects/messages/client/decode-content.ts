@@ -1,4 +1,7 @@
-/** Decoder of a client's messages: one row per block type and role, in order. Opaque values return from the slots that the encoder filled to their item. */
+/**
+ * Decoder of a client's messages: one row per block type and role, in order.
+ * Opaque values return from the slots that the encoder filled to their item.
+ */
 import { decodeListing, decodeServerCall, isResultType, LISTING_TYPE } from '../../claude/server-tools.ts';
 import type { HubItem, HubMessage, HubPart, HubToolCall, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
@@ -120,12 +123,13 @@ const ASSISTANT_BLOCKS = wire.tableOf<BlockReader>({
   },
 });
 
+function opaqueIn(slot: string, kind: 'thinking' | 'redacted'): Opaque | undefined {
+  if (isEnvelope(slot)) return unwrap(slot);
+  return slot === '' ? undefined : { issuer: 'messages', kind, data: slot };
+}
+
 function pushReasoning(text: string, slot: string, kind: 'thinking' | 'redacted', state: DecodeState): void {
-  const opaque = isEnvelope(slot)
-    ? unwrap(slot)
-    : slot === ''
-      ? undefined
-      : ({ issuer: 'messages', kind, data: slot } as const);
+  const opaque = opaqueIn(slot, kind);
   // Drop the whole block of a damaged envelope: reasoning text without its opaque value must never reach a model.
   if (isEnvelope(slot) && !opaque) return;
   const target = opaque && signatureTarget(opaque);
@@ -144,7 +148,10 @@ function pushReasoning(text: string, slot: string, kind: 'thinking' | 'redacted'
   );
 }
 
-/** Moves a signature from its `thinking` block to the call or text it signs, which have no slot for it in this dialect. */
+/**
+ * Moves a signature from its `thinking` block to the call or text it
+ * signs, which have no slot for it in this dialect.
+ */
 function attachSignature(opaque: Opaque, target: { callId?: string }, state: DecodeState): void {
   const { id: _, ...signature } = opaque;
   if (target.callId !== undefined) {
@@ -184,10 +191,9 @@ function decodeToolResult(block: JsonObject, path: string, state: DecodeState): 
   const callId = wire.needString(block.tool_use_id, `${path}.tool_use_id`);
   const name = state.callNames.get(callId);
   if (name === undefined) {
-    wire.wrongValue(
-      `${path}.tool_use_id`,
-      `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${callId}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
-    );
+    const found = `unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${callId}.`;
+    const rule = 'Each `tool_result` block must have a corresponding `tool_use` block in the previous message.';
+    wire.wrongValue(`${path}.tool_use_id`, `${found} ${rule}`);
   }
   const isError = wire.optional(block, 'is_error', wire.readBoolean, path);
   const parts = wire.isGiven(block.content) ? resultParts(block, path) : [];
@@ -214,7 +220,10 @@ const toolReferencePart = (block: JsonObject, path: string): HubPart => ({
   text: `Tool available: ${wire.needString(block.tool_name, `${path}.tool_name`)}`,
 });
 
-/** Ignores a `tool_reference`, which unhides a tool that other dialects offer anyway; a `tool_definition` adds a tool. */
+/**
+ * Ignores a `tool_reference`, which unhides a tool that other
+ * dialects offer anyway; a `tool_definition` adds a tool.
+ */
 function pushToolAddition(block: JsonObject, path: string, state: DecodeState): void {
   const tool = wire.needObject(block.tool, `${path}.tool`);
   if (tool.type === 'tool_reference') return;

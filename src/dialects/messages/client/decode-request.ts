@@ -59,7 +59,10 @@ const COMPACT = /^compact_\d{8}$/;
 /** Default trigger of the provider's API, in input tokens. */
 const DEFAULT_TRIGGER = 150_000;
 
-/** `compactAt`: input tokens above which the provider summarises earlier turns. Other edits and options have no counterpart in the hub. */
+/**
+ * `compactAt`: input tokens above which the provider summarises earlier
+ * turns. Other edits and options have no counterpart in the hub.
+ */
 function decodeContextManagement(value: unknown) {
   if (!wire.isGiven(value)) return { hasOtherEdits: false };
   const edits = wire.maybeList(wire.maybeObject(value).edits).map(wire.maybeObject);
@@ -84,7 +87,9 @@ function rejectProviderState(body: JsonObject): void {
     const message = 'thread: not supported by this model; send the whole conversation in messages.';
     throw fail('unsupported_parameter', message, { param: 'thread', reason: THREAD_REASON });
   }
-  for (const [name, why] of Object.entries(PROVIDER_STATE)) if (wire.isGiven(body[name])) wire.unsupported(name, why);
+  for (const [name, why] of Object.entries(PROVIDER_STATE)) {
+    if (wire.isGiven(body[name])) wire.unsupported(name, why);
+  }
 }
 
 function readMaxTokens(body: JsonObject, counting: boolean): number | undefined {
@@ -95,7 +100,10 @@ function readMaxTokens(body: JsonObject, counting: boolean): number | undefined 
 const optionalObject = (body: JsonObject, name: string): JsonObject =>
   wire.isGiven(body[name]) ? wire.needObject(body[name], name) : {};
 
-/** Start of the CLI's attribution line. The line changes with every request and would defeat prompt caches elsewhere. */
+/**
+ * Start of the CLI's attribution line. The line changes with every
+ * request and would defeat prompt caches elsewhere.
+ */
 const ATTRIBUTION_PREFIX = 'x-anthropic-billing-header:';
 
 function decodeSystem(value: unknown): HubText[] {

@@ -1,5 +1,4 @@
 /** Decoder of a client's tools and tool choice. */
-import { byName } from '../../../rules/index.ts';
 import type { HubRequest, HubTool, JsonObject, ServerTool, ServerToolOptions } from '../../hub/types.ts';
 import { checkCallers } from '../../tools/allowed.ts';
 import * as wire from '../../wire/read.ts';
@@ -55,14 +54,17 @@ export function decodeTool(value: unknown, path: string): HubTool {
 
 /** Tools that the client runs; the type implies the input schema. */
 const BUILTINS: ReadonlySet<string> = new Set(['bash', 'text_editor', 'memory']);
-const SERVER_TOOLS = byName<ServerTool>({
+const SERVER_TOOLS = wire.tableOf<ServerTool>({
   web_search: 'web_search',
   web_fetch: 'web_fetch',
-  code_exec: 'code_execution',
-  tool_search: 'tool_search_tool_bm25 tool_search_tool_regex',
+  code_execution: 'code_exec',
+  tool_search_tool_bm25: 'tool_search',
+  tool_search_tool_regex: 'tool_search',
   advisor: 'advisor',
-  // Calls of the toolsets name a toolset, for which no other dialect has a place: without a screen they are not converted.
-  computer: 'computer computer_toolset browser_toolset',
+  computer: 'computer',
+  // Their calls name a toolset, for which no other dialect has a place: without a screen they are not converted.
+  computer_toolset: 'computer',
+  browser_toolset: 'computer',
 });
 
 function functionTool(tool: JsonObject, path: string): HubTool {

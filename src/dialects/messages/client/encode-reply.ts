@@ -1,4 +1,7 @@
-/** Unary replies of this dialect, and the block encoders that the stream encoder shares, so that both carry the same blocks. */
+/**
+ * Unary replies of this dialect, and the block encoders that the
+ * stream encoder shares, so that both carry the same blocks.
+ */
 import { encodeCitation } from '../../claude/citations.ts';
 import { DIRECT_CALLER, encodeServerCall } from '../../claude/server-tools.ts';
 import type { ReplyContext } from '../../codec.ts';
@@ -57,7 +60,10 @@ export const encodeItem = forKind<hub.HubItem, void, hub.JsonObject[]>({
     const block = encodeThinkingBlock(item);
     return block ? [block] : [];
   },
-  /** A stream has sent a call before the length limit cuts it, so a unary reply has it too; its input is what can be read. */
+  /**
+   * A stream has sent a call before the length limit cuts it, so a
+   * unary reply has it too; its input is what can be read.
+   */
   tool_call(item) {
     const call = { ...callHead(item), input: callInput(item) };
     return item.signature ? [encodeSignature(item.signature, item.callId), call] : [call];

@@ -2,30 +2,30 @@
 import type { JsonObject } from '../../hub/types.ts';
 import { byType, isDirectCaller, type Members, type MemberTable, reads } from '../../wire/members.ts';
 
-const TEXT: MemberTable = reads('type text cache_control');
+const TEXT: MemberTable = reads('type', 'text', 'cache_control');
 
 /** The texts in a document or a search result are joined, so nothing else of them is read. */
-const INNER_TEXTS: Members = byType({ text: reads('type text') });
+const INNER_TEXTS: Members = byType({ text: reads('type', 'text') });
 
 const INPUT_BLOCKS: Readonly<Record<string, Members>> = {
   text: TEXT,
-  image: reads('type source cache_control'),
+  image: reads('type', 'source', 'cache_control'),
   document: {
-    ...reads('type title context cache_control'),
+    ...reads('type', 'title', 'context', 'cache_control'),
     source: byType({ content: { type: true, content: INNER_TEXTS } }),
     citations: { enabled: true },
   },
   search_result: {
-    ...reads('type source title cache_control'),
+    ...reads('type', 'source', 'title', 'cache_control'),
     content: INNER_TEXTS,
     citations: { enabled: true },
   },
-  tool_reference: reads('type tool_name'),
+  tool_reference: reads('type', 'tool_name'),
 };
 
 const BLOCKS: Members = byType({
   ...INPUT_BLOCKS,
-  tool_result: { ...reads('type tool_use_id is_error cache_control'), content: byType(INPUT_BLOCKS) },
+  tool_result: { ...reads('type', 'tool_use_id', 'is_error', 'cache_control'), content: byType(INPUT_BLOCKS) },
   tool_addition: {
     type: true,
     tool: byType({ tool_definition: { type: true, definition: (tool) => toolTable(tool) } }),
@@ -46,7 +46,10 @@ const HOSTED_CONTENT: MemberTable = {
   tool_references: () => HOSTED_CONTENT,
 };
 
-/** The client returns assistant messages as they are; what only their provider understands is dropped with its block. */
+/**
+ * The client returns assistant messages as they are; what only their
+ * provider understands is dropped with its block.
+ */
 const ASSISTANT_BLOCKS: Members = (block) =>
   /_tool_(?:use|result)$/.test(String(block.type)) ? HOSTED : OWN_BLOCKS(block);
 const OWN_BLOCKS = byType({
@@ -74,11 +77,11 @@ const toolTable = ({ type }: JsonObject): Members => {
   return TOOL_TABLES.get(family) ?? true;
 };
 const FUNCTION: MemberTable = {
-  ...reads('type name description input_schema strict cache_control defer_loading'),
+  ...reads('type', 'name', 'description', 'input_schema', 'strict', 'cache_control', 'defer_loading'),
   allowed_callers: false,
 };
-const PLAIN: MemberTable = reads('type name cache_control defer_loading');
-const DOMAINS: MemberTable = { ...PLAIN, ...reads('max_uses allowed_domains blocked_domains') };
+const PLAIN: MemberTable = reads('type', 'name', 'cache_control', 'defer_loading');
+const DOMAINS: MemberTable = { ...PLAIN, ...reads('max_uses', 'allowed_domains', 'blocked_domains') };
 const TOOL_TABLES: ReadonlyMap<string, MemberTable> = new Map([
   // Their schema is the published one, which has no place for further options.
   ['bash', PLAIN],
@@ -92,14 +95,22 @@ const TOOL_TABLES: ReadonlyMap<string, MemberTable> = new Map([
 ]);
 
 export const MEMBERS: MemberTable = {
-  ...reads('model max_tokens stop_sequences temperature top_p top_k stream service_tier cache_control'),
+  model: true,
+  max_tokens: true,
+  stop_sequences: true,
+  temperature: true,
+  top_p: true,
+  top_k: true,
+  stream: true,
+  service_tier: true,
+  cache_control: true,
   messages: MESSAGES,
   system: TEXT,
   tools: toolTable,
-  tool_choice: reads('type name disable_parallel_tool_use'),
-  thinking: reads('type budget_tokens display'),
-  output_config: { effort: true, format: reads('type schema') },
-  output_format: reads('type schema'),
+  tool_choice: reads('type', 'name', 'disable_parallel_tool_use'),
+  thinking: reads('type', 'budget_tokens', 'display'),
+  output_config: { effort: true, format: reads('type', 'schema') },
+  output_format: reads('type', 'schema'),
   metadata: { user_id: true },
   // Both have their own rules about what is dropped; see decode-request.ts and tools/mcp.ts.
   context_management: true,

@@ -1,4 +1,7 @@
-/** Opaque values of other providers inside `thinking` blocks, both ways: summaries joined into one text, signatures of calls and texts in blocks of their own. */
+/**
+ * Opaque values of other providers inside `thinking` blocks, both ways: summaries
+ * joined into one text, signatures of calls and texts in blocks of their own.
+ */
 import type { HubReasoningItem, JsonObject, Opaque } from '../../hub/types.ts';
 import { EMPTY_ENVELOPE, pack, unwrap } from '../../opaque/envelope.ts';
 import { SUMMARY_GAP } from '../../opaque/summary-parts.ts';
@@ -36,7 +39,10 @@ export const encodeCarrier = (opaque: Opaque): Record<string, unknown> => ({
   signature: pack(opaque, 'messages'),
 });
 
-/** True for a block with the signature of the text before it alone. Left out at the end of a reply, where `claude -p` would print it; the gateway caches it. */
+/**
+ * True for a block with the signature of the text before it alone. Left out at the
+ * end of a reply, where `claude -p` would print it; the gateway caches it.
+ */
 export const isTextSignature = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && typeof signature === 'string' && unwrap(signature)?.id === TEXT_BEFORE;
 

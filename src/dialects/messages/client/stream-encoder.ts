@@ -1,4 +1,7 @@
-/** Stream encoder: one row per hub event, one writer per item. Blocks must not overlap, so interleaved items are written one by one. */
+/**
+ * Stream encoder: one row per hub event, one writer per item. Blocks must
+ * not overlap, so interleaved items are written one by one.
+ */
 import { sse } from '../../../core/index.ts';
 import { encodeCitation } from '../../claude/citations.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
@@ -183,7 +186,10 @@ function thinkingWriter(state: State): Writer {
   };
 }
 
-/** Buffers a call that may have a thought signature, whose block precedes it, and free text, which must be wrapped in JSON. */
+/**
+ * Buffers a call that may have a thought signature, whose block
+ * precedes it, and free text, which must be wrapped in JSON.
+ */
 function callWriter(call: hub.HubToolCall, state: State): Writer {
   state.hasCalls = true;
   const isBuffered = state.context.issuer === 'generate-content' || call.signature || call.form === 'custom';

@@ -1,4 +1,7 @@
-/** Request encoder for messages upstreams. The same history gives the same bytes, for prompt caches and signed thinking. */
+/**
+ * Request encoder for messages upstreams. The same history gives the
+ * same bytes, for prompt caches and signed thinking.
+ */
 import { TOOL_FORMS } from '../../../rules/index.ts';
 import { addBreakpoints, limitBreakpoints, type Prompt } from '../../claude/cache-breakpoints.ts';
 import { constrainSchema } from '../../claude/constrain-schema.ts';

@@ -1,4 +1,7 @@
-/** Stream decoder: one row per wire event here, one per block kind in `blocks.ts`. Malformed input ends the stream with one error event. */
+/**
+ * Stream decoder: one row per wire event here, one per block kind in
+ * `blocks.ts`. Malformed input ends the stream with one error event.
+ */
 import { type BlockState, failStream, newBlockState, outOfOrderError, readEvent } from '../../claude/block-state.ts';
 import { appendToBlock, closeAllBlocks, closeBlock, openBlock } from '../../claude/blocks.ts';
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
@@ -109,7 +112,8 @@ const EVENT_READERS = {
     const id = maybeString(message.id) ?? state.blocks.context.requestId;
     const usage = isObject(message.usage) ? { usage: decodeUsage(state.usage, true) } : {};
     out.push({ kind: 'start', id, model: maybeString(message.model) ?? '', ...usage });
-    // Blocks of programmatic tool calls arrive in `message_start`; negative indices keep them apart from streamed blocks.
+    // Blocks of programmatic tool calls arrive in `message_start`;
+    // negative indices keep them apart from streamed blocks.
     for (const [n, block] of maybeList(message.content).entries()) {
       openBlock(-1 - n, maybeObject(block), state.blocks, out);
       closeBlock(-1 - n, state.blocks, out);
