@@ -1,4 +1,7 @@
-/** The contract of a dialect: a client side, where the gateway is the server, and an upstream side. Both are pure; the state of a stream is in its decoder or encoder. */
+/**
+ * The contract of a dialect: a client side, where the gateway is the server, and an
+ * upstream side. Both are pure; the state of a stream is in its decoder or encoder.
+ */
 import type { Capabilities, ClientDialect, Style, UpstreamDialect } from '../rules/index.ts';
 import type { Fault } from './errors/fault.ts';
 import type { FieldNames, HubField, RequestSection, SupportTable } from './hub/fields.ts';
@@ -31,13 +34,22 @@ export interface UpstreamSide {
   /** Field names of this dialect, to recognise the field that a provider's error names. */
   readonly fieldNames: FieldNames;
   readonly support: SupportTable;
-  /** Throws `reject(...)` for content the dialect cannot express; `encodeRequestFor` puts in the client's field name. */
+  /**
+   * Throws `reject(...)` for content the dialect cannot express;
+   * `encodeRequestFor` puts in the client's field name.
+   */
   encodeRequest(request: hub.HubRequest, target: UpstreamTarget): EncodedRequest;
-  /** Throws only `ApiError`: `upstream_error` for an unreadable body, or the error inside it, with the code of the stream decoder. */
+  /**
+   * Throws only `ApiError`: `upstream_error` for an unreadable body, or
+   * the error inside it, with the code of the stream decoder.
+   */
   decodeReply(body: unknown, context: DecodeContext): hub.HubReply;
   openDecoder(context: DecodeContext): StreamDecoder;
   decodeError(response: UpstreamFailure): Fault;
-  /** Reads a usage object; undefined without a usable count. `toolUsage`: where the responses dialect reports tokens of images. */
+  /**
+   * Reads a usage object; undefined without a usable count. `toolUsage`:
+   * where the responses dialect reports tokens of images.
+   */
   readUsage(usage: unknown, toolUsage?: unknown): hub.HubUsage | undefined;
 }
 
@@ -110,19 +122,31 @@ export interface StreamDecoder {
   push(data: string, event?: string): readonly hub.HubEvent[];
   /** The upstream closed the stream. Returns the pending finish, or an error if the stream was truncated. */
   end(): readonly hub.HubEvent[];
-  /** True when all content has arrived and only usage or end of stream is pending. Only for dialects without a terminal event. */
+  /**
+   * True when all content has arrived and only usage or end of stream is
+   * pending. Only for dialects without a terminal event.
+   */
   readonly isComplete?: boolean;
-  /** What the provider has reported so far, for a stream that does not reach its end. Only for dialects that report early. */
+  /**
+   * What the provider has reported so far, for a stream that does not
+   * reach its end. Only for dialects that report early.
+   */
   readonly usage?: hub.HubUsage | undefined;
 }
 
-/** A class where it has a getter: an object literal with a getter has a hidden class that keeps what the stream holds in memory. */
+/**
+ * A class where it has a getter: an object literal with a getter has a
+ * hidden class that keeps what the stream holds in memory.
+ */
 export interface StreamEncoder {
   /** Returns complete SSE blocks; empty when the event has no form in this dialect. */
   push(event: hub.HubEvent): string;
   /** The same wire events as `push`, as JSON texts without SSE framing; only where a dialect also speaks WebSocket. */
   pushEvents?(event: hub.HubEvent): readonly string[];
-  /** The complete response object of the terminal event; undefined before it, and in dialects without such an object. */
+  /**
+   * The complete response object of the terminal event; undefined
+   * before it, and in dialects without such an object.
+   */
   readonly finalResponse?: hub.JsonObject | undefined;
   heartbeat(): string;
 }

@@ -1,4 +1,7 @@
-/** One conversion from end to end, without I/O. Restores the client's tool names and emulates stop sequences that the upstream lacks. */
+/**
+ * One conversion from end to end, without I/O. Restores the client's tool
+ * names and emulates stop sequences that the upstream lacks.
+ */
 import type {
   ClientSide,
   DecodeContext,

@@ -1,5 +1,8 @@
-/** The `gw1.` envelope: an opaque value and its issuer in the slot of another dialect. A malformed or unsigned one counts as absent. */
-import { type Style, words } from '../../rules/index.ts';
+/**
+ * The `gw1.` envelope: an opaque value and its issuer in the slot of
+ * another dialect. A malformed or unsigned one counts as absent.
+ */
+import type { Style } from '../../rules/index.ts';
 import type { Opaque } from '../hub/types.ts';
 import { compact, isObject, maybeCount, maybeString } from '../wire/read.ts';
 
@@ -30,15 +33,31 @@ export function wrap(opaque: Opaque): string {
 }
 
 const STYLES: readonly Style[] = ['responses', 'messages', 'generate-content'];
-const KINDS: readonly Opaque['kind'][] = words('thinking redacted reasoning thought compaction summary hosted');
+const KINDS: readonly Opaque['kind'][] = [
+  'thinking',
+  'redacted',
+  'reasoning',
+  'thought',
+  'compaction',
+  'summary',
+  'hosted',
+];
 
 /** Every envelope begins with this, because `wrap` writes the same members first. */
 const START = wrap({ issuer: 'messages', kind: 'thinking', data: '' }).slice(0, ENVELOPE_PREFIX.length + 16);
 const STRING = String.raw`"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-f]{4})[^"\\\x00-\x1f]*)*"`;
 const LENGTHS = String.raw`\[(?:\d{1,9}(?:,\d{1,9})*)?\]`;
-/** What `wrap` writes, and nothing that `JSON.parse` rejects: a thrown error takes 13 us, and a request can hold thousands of values. */
+/**
+ * What `wrap` writes, and nothing that `JSON.parse` rejects: a thrown error
+ * takes 13 us, and a request can hold thousands of values.
+ */
 const SHAPE = new RegExp(
-  `^\\{"v":1,"p":${STRING},"k":${STRING}(?:,"a":${STRING})?(?:,"i":${STRING})?(?:,"s":${LENGTHS})?(?:,"m":${STRING})?,"d":${STRING}\\}$`,
+  [
+    String.raw`^\{"v":1`,
+    `"p":${STRING}`,
+    `"k":${STRING}(?:,"a":${STRING})?(?:,"i":${STRING})?(?:,"s":${LENGTHS})?(?:,"m":${STRING})?`,
+    String.raw`"d":${STRING}\}$`,
+  ].join(','),
 );
 
 export function unwrap(text: string): Opaque | undefined {
@@ -55,7 +74,11 @@ function opaqueOf(value: unknown): Opaque | undefined {
   if (!issuer || !kind || data === undefined) return undefined;
   const isList = Array.isArray(value.s) && value.s.every((n) => maybeCount(n) !== undefined);
   return compact({
-    ...{ issuer, kind, data, id: maybeString(value.i), account: maybeString(value.a) },
+    issuer,
+    kind,
+    data,
+    id: maybeString(value.i),
+    account: maybeString(value.a),
     lengths: isList ? (value.s as number[]) : undefined,
     mac: maybeString(value.m),
   });

@@ -1,4 +1,7 @@
-/** Opaque values in a request: finds, removes and restores them. Reasoning goes with its value; it never becomes visible text. */
+/**
+ * Opaque values in a request: finds, removes and restores them.
+ * Reasoning goes with its value; it never becomes visible text.
+ */
 import type { HubItem, HubPart, HubRequest, HubServerCall, HubText, Opaque } from '../hub/types.ts';
 import { digest } from '../wire/ids.ts';
 
@@ -112,7 +115,10 @@ export function opaqueByCall(items: readonly HubItem[]): Map<string, OpaqueForCa
   return found;
 }
 
-/** Returns the signature of the last text of a reply, which a messages client does not get when nothing follows it, by its text key. */
+/**
+ * Returns the signature of the last text of a reply, which a messages
+ * client does not get when nothing follows it, by its text key.
+ */
 export function opaqueOfLastText(items: readonly HubItem[]): Map<string, OpaqueForCall> {
   const found = new Map<string, OpaqueForCall>();
   const last = items.findLast((item) => item.kind === 'message');
@@ -128,7 +134,10 @@ function addTexts(texts: readonly HubText[], found: Map<string, OpaqueForCall>):
 
 const isText = (part: HubPart): part is HubText => part.kind === 'text';
 
-/** Puts remembered values back where calls carry none. `signsText` only for providers that sign text: it hashes every assistant message. */
+/**
+ * Puts remembered values back where calls carry none. `signsText` only for
+ * providers that sign text: it hashes every assistant message.
+ */
 export function restoreOpaque(
   request: HubRequest,
   lookUp: (id: string) => OpaqueForCall | undefined,

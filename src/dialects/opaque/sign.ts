@@ -1,4 +1,7 @@
-/** Signatures of opaque values: an envelope of a client counts only with the one of the gateway, which decides what it binds. */
+/**
+ * Signatures of opaque values: an envelope of a client counts only
+ * with the one of the gateway, which decides what it binds.
+ */
 import type { HubEvent, HubItem, HubPart, HubRequest, Opaque } from '../hub/types.ts';
 import { withoutRejected } from './in-request.ts';
 

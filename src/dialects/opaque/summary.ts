@@ -1,4 +1,7 @@
-/** Summaries that the gateway had a model write (`POST /v1/responses/compact`): opaque to clients, text to every provider. */
+/**
+ * Summaries that the gateway had a model write (`POST
+ * /v1/responses/compact`): opaque to clients, text to every provider.
+ */
 import type { HubItem, HubRequest } from '../hub/types.ts';
 
 /** Puts the text of summaries into the conversation. Forged ones must be removed before. */

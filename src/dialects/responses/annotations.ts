@@ -17,7 +17,10 @@ const FILE_TYPES: ReadonlySet<string> = new Set(['file_citation', 'container_fil
 export const decodeAnnotations = (value: unknown): HubAnnotation[] =>
   maybeList(value).flatMap((annotation) => decodeAnnotation(annotation) ?? []);
 
-/** SDKs require both offsets, so an unknown position becomes an empty span. A document of the request has no file id. */
+/**
+ * SDKs require both offsets, so an unknown position becomes an empty
+ * span. A document of the request has no file id.
+ */
 export function encodeAnnotation({ start = 0, end, url, title, document }: HubAnnotation): JsonObject {
   if (!document) return { type: 'url_citation', start_index: start, end_index: end ?? start, url, title };
   const file_id = document.fileId ?? `document_${document.index ?? 0}`;

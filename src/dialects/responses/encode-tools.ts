@@ -46,7 +46,10 @@ function groupByNamespace(
   return result;
 }
 
-/** Typed tools of this dialect pass unchanged; those of other providers, and free text where there is none, become functions. */
+/**
+ * Typed tools of this dialect pass unchanged; those of other providers,
+ * and free text where there is none, become functions.
+ */
 function encodeTool(tool: hub.HubTool, context: ToolContext): hub.JsonObject | undefined {
   if (tool.kind === 'server') return encodeServerTool(tool, context);
   if (tool.kind === 'builtin' && context.request.dialect === 'responses') return tool.raw;
@@ -59,7 +62,10 @@ function encodeTool(tool: hub.HubTool, context: ToolContext): hub.JsonObject | u
 
 type ToolOf<K extends hub.HubTool['kind']> = hub.HubTool & { kind: K };
 
-/** Always sets `strict`: the API defaults to true where the schema allows it, and then changes the meaning of the schema. */
+/**
+ * Always sets `strict`: the API defaults to true where the schema
+ * allows it, and then changes the meaning of the schema.
+ */
 function encodeFunctionTool(tool: ToolOf<'function'>, context?: ToolContext): hub.JsonObject {
   const { name, description, schema, strict = false } = tool;
   const deferred = tool.defer === true && (!context || hasToolSearch(context.request));
@@ -76,8 +82,9 @@ function encodeCustomTool(tool: ToolOf<'custom'>): hub.JsonObject {
 function encodeServerTool(tool: hub.HubServerTool, context: ToolContext): hub.JsonObject | undefined {
   if (context.request.dialect === 'responses') return tool.raw;
   const encode = HOSTED_ENCODERS[tool.tool];
+  if (encode) return encode(tool);
   const type = TOOL_FORMS[tool.tool].forms.responses;
-  return encode ? encode(tool) : type === undefined ? undefined : { type };
+  return type === undefined ? undefined : { type };
 }
 
 /** Hosted tools of other dialects that are more than their type. */
@@ -112,7 +119,10 @@ export const droppedSearchOptions = (tools: readonly hub.HubTool[], { request }:
       : [],
   );
 
-/** The limit of the client on searches. The dialect limits the calls of all hosted tools together, so there must be no other one. */
+/**
+ * The limit of the client on searches. The dialect limits the calls of
+ * all hosted tools together, so there must be no other one.
+ */
 export function searchLimit(tools: readonly hub.HubTool[], context: ToolContext): number | undefined {
   const hosted = tools.filter(
     (tool): tool is hub.HubServerTool => tool.kind === 'server' && encodeServerTool(tool, context) !== undefined,

@@ -1,6 +1,6 @@
 /** Errors of the responses dialect, in both directions. Never shows account ids or credentials to the client. */
 import { valueOfJson } from '../../core/index.ts';
-import { type ErrorCode, each, type FaultKind, faultRow, isPolicyCode, providerErrorRow } from '../../rules/index.ts';
+import { type ErrorCode, type FaultKind, faultRow, isPolicyCode, providerErrorRow } from '../../rules/index.ts';
 import type { UpstreamFailure } from '../codec.ts';
 import { type Fault, withProviderCode } from '../errors/fault.ts';
 import { retryAfterMs } from '../errors/retry-after.ts';
@@ -101,12 +101,16 @@ function retryDelayInMessage(message: string): number | undefined {
 
 const STREAM_CODES: Partial<Record<ErrorCode, string>> = {
   insufficient_balance: 'insufficient_quota',
-  ...each('invalid_prompt', 'invalid_request invalid_value unsupported_parameter content_policy_violation'),
+  invalid_request: 'invalid_prompt',
+  invalid_value: 'invalid_prompt',
+  unsupported_parameter: 'invalid_prompt',
+  content_policy_violation: 'invalid_prompt',
   context_length_exceeded: 'context_length_exceeded',
   invalid_encrypted_content: 'invalid_encrypted_content',
   previous_response_not_found: 'previous_response_not_found',
   rate_limit_exceeded: 'rate_limit_exceeded',
-  ...each('server_is_overloaded', 'server_is_overloaded shutting_down'),
+  server_is_overloaded: 'server_is_overloaded',
+  shutting_down: 'server_is_overloaded',
 };
 
 /** The `error` of a failed response. */

@@ -1,5 +1,4 @@
 /** Names of the hub fields in this dialect, and what becomes of the optional ones at its providers. */
-import { each } from '../../rules/index.ts';
 import { COMMON_NAMES, type FieldNames, type SupportTable, WITHOUT_FIELDS } from '../hub/fields.ts';
 
 export const fieldNames: FieldNames = {
@@ -19,17 +18,26 @@ export const fieldNames: FieldNames = {
 export const support: SupportTable = {
   // Documents are read but not cited.
   ...WITHOUT_FIELDS,
-  ...each(
-    'kept',
-    'verbosity reasoningStyle structuredOutput imageDetail strictTools imageTool maxToolCalls prewarm parallelTools',
-    'allowedTools metadata',
-  ),
+  verbosity: 'kept',
+  reasoningStyle: 'kept',
+  structuredOutput: 'kept',
+  imageDetail: 'kept',
+  strictTools: 'kept',
+  imageTool: 'kept',
+  maxToolCalls: 'kept',
+  prewarm: 'kept',
+  parallelTools: 'kept',
+  allowedTools: 'kept',
+  metadata: 'kept',
   // Reasoning models return 400 for sampling fields; the encoder drops and reports them there.
-  ...each('kept', 'temperature topP'),
+  temperature: 'kept',
+  topP: 'kept',
   // The API lacks this field, so the gateway cuts the text itself.
   stop: 'changed',
-  // Images come from a hosted tool, not from a modality: the tool is added, and forced if the client wants nothing else.
-  ...each('changed', 'imageOutput imageOnlyOutput'),
+  // Images come from a hosted tool, not from a modality: the tool is
+  // added, and forced if the client wants nothing else.
+  imageOutput: 'changed',
+  imageOnlyOutput: 'changed',
   // Aspect ratio and tier become a size in pixels.
   imageSettings: 'changed',
   // Becomes the nearest effort that the model supports.

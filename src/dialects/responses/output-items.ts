@@ -1,4 +1,7 @@
-/** Output items of a response, for unary replies and streams. One hub item becomes any number; each is built once its output index, and so its id, is known. */
+/**
+ * Output items of a response, for unary replies and streams. One hub item becomes any
+ * number; each is built once its output index, and so its id, is known.
+ */
 import { valueOfJson } from '../../core/index.ts';
 import { forKind } from '../hub/by-kind.ts';
 import { toolKey } from '../hub/effective-request.ts';
@@ -70,7 +73,10 @@ export function encodePart(part: hub.HubPart): hub.JsonObject | undefined {
 }
 
 export const encodeText = ({ text, annotations = [] }: hub.HubText): hub.JsonObject => ({
-  ...{ type: 'output_text', text, annotations: annotations.map(encodeAnnotation), logprobs: [] },
+  type: 'output_text',
+  text,
+  annotations: annotations.map(encodeAnnotation),
+  logprobs: [],
 });
 
 /** An image is complete when it arrives, whatever ends the reply after it. */
@@ -154,8 +160,16 @@ export function callBuilder(call: hub.HubToolCall, shape: CallShape): ItemBuilde
 
 function encodeFunctionCall(call: hub.HubToolCall, id: string, status: ItemStatus): hub.JsonObject {
   const { callId, name, namespace } = call;
-  const args = status === 'in_progress' ? '' : call.args || (status === 'completed' ? '{}' : '');
-  return compact({ id, type: 'function_call', status, call_id: callId, name, namespace, arguments: args });
+  const args = call.args || (status === 'completed' ? '{}' : '');
+  return compact({
+    id,
+    type: 'function_call',
+    status,
+    call_id: callId,
+    name,
+    namespace,
+    arguments: status === 'in_progress' ? '' : args,
+  });
 }
 
 function encodeCustomCall(call: hub.HubToolCall, shape: CallShape, id: string, status: ItemStatus): hub.JsonObject {

@@ -45,9 +45,10 @@ export const phaseOf = (value: unknown): hub.HubMessage['phase'] =>
 
 /** Returns undefined for an empty or unknown part. */
 export function contentOf(part: hub.JsonObject): { kind: 'text' | 'refusal'; text: string } | undefined {
-  const kind = part.type === 'refusal' ? 'refusal' : part.type === 'output_text' ? 'text' : undefined;
-  const text = maybeString(kind === 'refusal' ? part.refusal : part.text);
-  return kind && text ? { kind, text } : undefined;
+  if (part.type !== 'refusal' && part.type !== 'output_text') return undefined;
+  const kind = part.type === 'refusal' ? 'refusal' : 'text';
+  const text = maybeString(part[kind]);
+  return text ? { kind, text } : undefined;
 }
 
 const partsOf = (item: hub.JsonObject): hub.HubPart[] =>

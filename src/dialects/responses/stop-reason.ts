@@ -1,5 +1,4 @@
 /** Stop reasons of the responses dialect, in both directions. */
-import { each } from '../../rules/index.ts';
 import type { HubItem, HubReply, HubStop, JsonObject } from '../hub/types.ts';
 import { lookUp, maybeObject, maybeString } from '../wire/read.ts';
 
@@ -10,7 +9,10 @@ const INCOMPLETE_REASONS: Readonly<Record<string, HubStop>> = {
   steered: 'cancelled',
 };
 
-/** Decodes the stop of a response that did not fail. An incomplete response stays incomplete even if it contains calls. */
+/**
+ * Decodes the stop of a response that did not fail. An incomplete
+ * response stays incomplete even if it contains calls.
+ */
 export function decodeStop(response: JsonObject, items: readonly HubItem[]): Pick<HubReply, 'stop' | 'refusal'> {
   if (response.status === 'cancelled') return { stop: 'cancelled' };
   if (response.status === 'incomplete') {
@@ -51,9 +53,16 @@ const TRUNCATED: Ending = {
 const DECLINED: Ending = { ...COMPLETED, declined: true };
 
 export const ENDINGS: Readonly<Record<HubStop, Ending>> = {
-  ...each(COMPLETED, 'end tool stop_sequence pause compaction'),
-  ...each(TRUNCATED, 'length context_full continuation'),
-  ...each(DECLINED, 'refusal filter'),
+  end: COMPLETED,
+  tool: COMPLETED,
+  stop_sequence: COMPLETED,
+  pause: COMPLETED,
+  compaction: COMPLETED,
+  length: TRUNCATED,
+  context_full: TRUNCATED,
+  continuation: TRUNCATED,
+  refusal: DECLINED,
+  filter: DECLINED,
   malformed_call: { status: 'failed', event: 'response.failed', truncated: true },
   // The dialect has no `response.cancelled` event.
   cancelled: { status: 'cancelled', event: 'response.incomplete', truncated: true },

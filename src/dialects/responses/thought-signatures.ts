@@ -1,7 +1,8 @@
 /**
- * Thought signatures of generate-content as separate reasoning items, because calls and messages of this dialect have no field
- * for them. The signature of a call precedes it and has its call id. The signature of a text follows its message, because a
- * stream has already sent the text when the signature arrives. The signature of an image follows its image call.
+ * Thought signatures of generate-content as separate reasoning items, because calls and messages of
+ * this dialect have no field for them. The signature of a call precedes it and has its call id. The
+ * signature of a text follows its message, because a stream has already sent the text when the
+ * signature arrives. The signature of an image follows its image call.
  */
 import type { HubImage, HubItem, HubMessage, HubReasoningItem, HubToolCall, Opaque } from '../hub/types.ts';
 

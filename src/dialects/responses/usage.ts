@@ -1,4 +1,7 @@
-/** Token usage. Input includes cache reads and writes, output reasoning; tokens of the image tool (`tool_usage.image_gen`) join the totals and the image tokens. */
+/**
+ * Token usage. Input includes cache reads and writes, output reasoning; tokens of the
+ * image tool (`tool_usage.image_gen`) join the totals and the image tokens.
+ */
 import { type HubItem, type HubUsage, type JsonObject, NO_USAGE } from '../hub/types.ts';
 import { compact, isObject, maybeCount, maybeObject, maybeString } from '../wire/read.ts';
 import { tierForClient, tierUsed } from '../wire/service-tiers.ts';
@@ -42,7 +45,10 @@ interface ImageTokens {
 const IMAGE_TOOL = 'image_generation';
 const NO_IMAGES: ImageTokens = { input: 0, output: 0 };
 
-/** Tokens of the model behind the image tool: prompt as text, output as image, unless details say otherwise. Cached ones have the price of another model. */
+/**
+ * Tokens of the model behind the image tool: prompt as text, output as image,
+ * unless details say otherwise. Cached ones have the price of another model.
+ */
 function imageTokensOf(response: JsonObject): ImageTokens {
   const used = maybeObject(maybeObject(response.tool_usage).image_gen);
   const input = maybeCount(used.input_tokens) ?? 0;

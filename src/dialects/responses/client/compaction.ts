@@ -1,4 +1,7 @@
-/** The client side of `POST /v1/responses/compact`: the model writes a summary, signed, that replaces all but the user's messages (`openSummaries`). */
+/**
+ * The client side of `POST /v1/responses/compact`: the model writes a summary,
+ * signed, that replaces all but the user's messages (`openSummaries`).
+ */
 import type { ClientSide, CompleteReply, ReplyContext } from '../../codec.ts';
 import type { Fault } from '../../errors/fault.ts';
 import type { HubItem, HubMessage, HubPart, HubReply, HubRequest, HubStop, JsonObject } from '../../hub/types.ts';
@@ -20,8 +23,10 @@ const MAX_SUMMARY_TOKENS = 16_000;
 
 const INSTRUCTION = [
   'Summarize the conversation above, so that another assistant can continue it from your summary alone.',
-  'State the goal of the user, the decisions and facts that were established, what tools returned, what is done, and what remains to be done.',
-  'Keep names, numbers, paths, identifiers and quoted text exactly. Write only the summary; do not answer or continue the conversation.',
+  'State the goal of the user, the decisions and facts that were established, what tools returned, what is done,',
+  'and what remains to be done.',
+  'Keep names, numbers, paths, identifiers and quoted text exactly.',
+  'Write only the summary; do not answer or continue the conversation.',
 ].join(' ');
 
 export const compactionClient = ({ sign, userMessages }: CompactionOptions): ClientSide => ({
@@ -113,8 +118,9 @@ const COMPLETE: ReadonlySet<HubStop> = new Set<HubStop>(['end', 'stop_sequence']
 /** History would be missing after an unfinished summary. */
 function faultIn({ items, stop }: CompleteReply): Fault | undefined {
   if (COMPLETE.has(stop) && textOf(items) !== '') return undefined;
-  const text = `The model did not finish a summary (stop reason: ${stop}); send fewer input items, or use another model.`;
-  return { kind: 'no_result', error: { code: 'upstream_error', message: text } };
+  const problem = `The model did not finish a summary (stop reason: ${stop})`;
+  const message = `${problem}; send fewer input items, or use another model.`;
+  return { kind: 'no_result', error: { code: 'upstream_error', message } };
 }
 
 const textOf = (items: readonly HubItem[]): string =>

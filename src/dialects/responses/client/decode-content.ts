@@ -1,4 +1,7 @@
-/** Decoder of content parts in a client request. Rejects unknown parts of the caller; skips unknown parts of the assistant. */
+/**
+ * Decoder of content parts in a client request. Rejects unknown parts
+ * of the caller; skips unknown parts of the assistant.
+ */
 import type { CacheBreakpoint, HubPart, HubText, JsonObject, MediaSource } from '../../hub/types.ts';
 import { decodeText, mimeOfFile, readUrl } from '../../wire/media.ts';
 import * as wire from '../../wire/read.ts';

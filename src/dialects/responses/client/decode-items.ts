@@ -1,4 +1,7 @@
-/** Decoder of `input`: one reader per item type. Unknown items of the caller are rejected; those of the provider (`*_call`) stay opaque, for their issuer. */
+/**
+ * Decoder of `input`: one reader per item type. Unknown items of the caller are
+ * rejected; those of the provider (`*_call`) stay opaque, for their issuer.
+ */
 import type { HubItem, HubMessage, HubReasoningItem, HubTool, JsonObject, Opaque } from '../../hub/types.ts';
 import { isEnvelope, slotText, unwrap } from '../../opaque/envelope.ts';
 import { COMPUTER } from '../../tools/computer-actions.ts';

@@ -60,7 +60,10 @@ function modelOf(body: JsonObject, head: ClientRequestHead): string {
   return model === '' ? wire.wrongValue('model', 'must not be empty.') : model;
 }
 
-/** Separates the system text: instructions and leading system messages. After a previous response no message is leading. */
+/**
+ * Separates the system text: instructions and leading system
+ * messages. After a previous response no message is leading.
+ */
 function splitSystem(body: JsonObject, hasPrevious: boolean): { system: HubText[]; items: HubItem[] } {
   const instructions = wire.optional(body, 'instructions', wire.needString);
   const system: HubText[] = instructions ? [{ kind: 'text', text: instructions }] : [];

@@ -1,4 +1,7 @@
-/** Decoder of tools and tool choice in a client request. Hosted tools keep their raw form, which only their issuer can run. */
+/**
+ * Decoder of tools and tool choice in a client request. Hosted tools
+ * keep their raw form, which only their issuer can run.
+ */
 import type * as hub from '../../hub/types.ts';
 import { checkCallers } from '../../tools/allowed.ts';
 import { readFunction, readName } from '../../wire/openai-request.ts';

@@ -1,4 +1,7 @@
-/** Response objects for the client: unary replies and stream snapshots. They echo every request setting, with defaults filled in. */
+/**
+ * Response objects for the client: unary replies and stream snapshots. They
+ * echo every request setting, with defaults filled in.
+ */
 import type { ReplyContext } from '../../codec.ts';
 import type { HubError, HubItem, HubReply, HubStop, HubUsage, JsonObject } from '../../hub/types.ts';
 import { responseId } from '../../wire/ids.ts';

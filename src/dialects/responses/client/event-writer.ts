@@ -1,4 +1,7 @@
-/** Writer of responses events: sequence numbers without gaps, output indexes, snapshots, and items that are emitted at once. */
+/**
+ * Writer of responses events: sequence numbers without gaps, output
+ * indexes, snapshots, and items that are emitted at once.
+ */
 import { sse } from '../../../core/index.ts';
 import type { ReplyContext } from '../../codec.ts';
 import type { JsonObject } from '../../hub/types.ts';
@@ -9,7 +12,10 @@ import { echoSettings } from './encode-reply.ts';
 export interface Writer {
   readonly context: ReplyContext;
   readonly nonFunctionTools: NonFunctionTools;
-  /** Echoed request settings as JSON text. Every snapshot contains them and they may be large, so they are serialized once. */
+  /**
+   * Echoed request settings as JSON text. Every snapshot contains them
+   * and they may be large, so they are serialized once.
+   */
   readonly settings: string;
   /** Finished items by output index; the slot of an open item is empty. */
   readonly output: JsonObject[];
@@ -86,7 +92,10 @@ export function emitFinal(writer: Writer, type: string, body: JsonObject): void 
   writer.finalBody = body;
 }
 
-/** Returns the response object of the terminal event, undefined before it. Built on demand because few callers need it. */
+/**
+ * Returns the response object of the terminal event, undefined
+ * before it. Built on demand because few callers need it.
+ */
 export const finalResponse = ({ finalBody, context }: Writer): JsonObject | undefined =>
   finalBody && { ...finalBody, ...echoSettings(context) };
 
@@ -142,7 +151,10 @@ const stageEvents =
     for (const stage of stages) emit(writer, `response.${type}.${stage}`, keys);
   };
 
-/** Code and arguments of hosted calls have deltas; SDKs build the item from them. `running`: what they are called while they run. */
+/**
+ * Code and arguments of hosted calls have deltas; SDKs build the item
+ * from them. `running`: what they are called while they run.
+ */
 const inputEvents =
   (type: string, input: string, field: string, running?: string): InnerEvents =>
   (writer, item, { keys }) => {

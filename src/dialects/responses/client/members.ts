@@ -3,12 +3,12 @@ import type { JsonObject } from '../../hub/types.ts';
 import { byType, isDirectCaller, type Members, type MemberTable, reads } from '../../wire/members.ts';
 
 const PARTS: Members = byType({
-  input_text: reads('type text prompt_cache_breakpoint'),
-  input_image: reads('type image_url file_id detail prompt_cache_breakpoint'),
-  input_file: reads('type file_id file_url file_data filename prompt_cache_breakpoint'),
+  input_text: reads('type', 'text', 'prompt_cache_breakpoint'),
+  input_image: reads('type', 'image_url', 'file_id', 'detail', 'prompt_cache_breakpoint'),
+  input_file: reads('type', 'file_id', 'file_url', 'file_data', 'filename', 'prompt_cache_breakpoint'),
 });
 
-const FORMAT: MemberTable = reads('type name schema strict description');
+const FORMAT: MemberTable = reads('type', 'name', 'schema', 'strict', 'description');
 
 /** A call that the code of a provider made, or that runs while the model goes on, is a plain call elsewhere. */
 const withCaller =
@@ -47,14 +47,14 @@ const ITEM_TABLES: ReadonlyMap<unknown, Members> = new Map<unknown, Members>([
 ]);
 
 const FUNCTION: MemberTable = {
-  ...reads('type name description parameters strict defer_loading'),
+  ...reads('type', 'name', 'description', 'parameters', 'strict', 'defer_loading'),
   allowed_callers: false,
 };
 
 /** Other hosted tools keep their raw form, and each encoder reports the options that it drops. */
 const TOOL_TABLES: Readonly<Record<string, Members>> = {
   function: FUNCTION,
-  custom: { ...reads('type name description defer_loading'), format: reads('type syntax definition') },
+  custom: { ...reads('type', 'name', 'description', 'defer_loading'), format: reads('type', 'syntax', 'definition') },
   // The name becomes part of the tool names, which leaves no place for the description.
   namespace: { type: true, name: true, description: false, tools: () => TOOLS },
   shell: { type: true, environment: { type: true } },
@@ -65,22 +65,41 @@ const TOOL_TABLES: Readonly<Record<string, Members>> = {
     type: true,
     container: { type: true, file_ids: true, network_policy: byType({ allowlist: { type: true } }) },
   },
-  tool_search: reads('type execution'),
+  tool_search: reads('type', 'execution'),
   computer: { type: true },
-  computer_use_preview: reads('type display_width display_height'),
+  computer_use_preview: reads('type', 'display_width', 'display_height'),
 };
 const TOOLS: Members = byType(TOOL_TABLES);
 
 export const MEMBERS: MemberTable = {
-  ...reads('model stream instructions include store background previous_response_id truncation'),
-  ...reads('tool_choice parallel_tool_calls max_output_tokens max_tool_calls temperature top_p top_logprobs'),
-  ...reads('prompt_cache_key metadata user safety_identifier service_tier'),
+  model: true,
+  stream: true,
+  instructions: true,
+  include: true,
+  store: true,
+  background: true,
+  previous_response_id: true,
+  truncation: true,
+  tool_choice: true,
+  parallel_tool_calls: true,
+  max_output_tokens: true,
+  max_tool_calls: true,
+  temperature: true,
+  top_p: true,
+  top_logprobs: true,
+  prompt_cache_key: true,
+  metadata: true,
+  user: true,
+  safety_identifier: true,
+  service_tier: true,
   input: ITEMS,
   tools: TOOLS,
-  reasoning: reads('effort summary generate_summary'),
+  reasoning: reads('effort', 'summary', 'generate_summary'),
   text: { format: FORMAT, verbosity: true },
   prompt_cache_options: { prewarm: true },
-  context_management: ({ type }) => (type === 'compaction' ? reads('type compact_threshold') : false),
+  context_management: ({ type }) => (type === 'compaction' ? reads('type', 'compact_threshold') : false),
   // Members of a WebSocket message.
-  ...reads('generate stream_id type'),
+  generate: true,
+  stream_id: true,
+  type: true,
 };

@@ -1,4 +1,7 @@
-/** Streaming of message parts and reasoning summaries: a part opens before its first delta and closes before the next part. */
+/**
+ * Streaming of message parts and reasoning summaries: a part opens
+ * before its first delta and closes before the next part.
+ */
 import type { HubAnnotation, JsonObject } from '../../hub/types.ts';
 import { encodeSummary, encodeText, type ItemBuilder } from '../output-items.ts';
 import { buildDeltaFrame, type DeltaFrame, emit, emitDelta, emitItemAdded, type Writer } from './event-writer.ts';
@@ -83,15 +86,25 @@ interface PartEvents {
 
 const PART_EVENTS: Readonly<Record<PartKind, PartEvents>> = {
   text: {
-    ...{ part: 'content_part', type: 'output_text', index: 'content_index', field: 'text', extra: { logprobs: [] } },
+    part: 'content_part',
+    type: 'output_text',
+    index: 'content_index',
+    field: 'text',
+    extra: { logprobs: [] },
     wire: (text, annotations) => encodeText({ kind: 'text', text, annotations }),
   },
   refusal: {
-    ...{ part: 'content_part', type: 'refusal', index: 'content_index', field: 'refusal' },
+    part: 'content_part',
+    type: 'refusal',
+    index: 'content_index',
+    field: 'refusal',
     wire: (refusal) => ({ type: 'refusal', refusal }),
   },
   think: {
-    ...{ part: 'reasoning_summary_part', type: 'reasoning_summary_text', index: 'summary_index', field: 'text' },
+    part: 'reasoning_summary_part',
+    type: 'reasoning_summary_text',
+    index: 'summary_index',
+    field: 'text',
     wire: encodeSummary,
   },
 };

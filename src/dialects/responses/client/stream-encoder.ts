@@ -1,4 +1,7 @@
-/** Stream encoder, one handler per hub event. Ends only with `response.completed`, `response.incomplete` or `response.failed`. */
+/**
+ * Stream encoder, one handler per hub event. Ends only with
+ * `response.completed`, `response.incomplete` or `response.failed`.
+ */
 import { SSE_COMMENT } from '../../../core/index.ts';
 import type { ReplyContext, StreamEncoder } from '../../codec.ts';
 import { forKind } from '../../hub/by-kind.ts';
@@ -59,7 +62,10 @@ class ResponsesEncoder implements StreamEncoder {
 interface State extends events.Writer {
   isStarted: boolean;
   readonly openItems: Map<number, OpenItem>;
-  /** Emits the end of the last message. Deferred, because only the next item or the finish shows whether it was truncated. */
+  /**
+   * Emits the end of the last message. Deferred, because only the next
+   * item or the finish shows whether it was truncated.
+   */
   finishMessage?: ((isTruncated: boolean) => void) | undefined;
   /** Calls with invalid JSON arguments. The finish shows whether they were cut. */
   readonly heldCalls: HeldCall[];
@@ -129,8 +135,13 @@ const handle = forKind<HubEvent, State, void>({
     const { stop, usage, refusal } = event;
     const { truncated, event: type } = ENDINGS[stop];
     finishPendingMessage(state, truncated === true);
-    for (const call of state.heldCalls) truncated ? call.keepCut() : call.emit();
-    for (const item of state.hasRefusal ? [] : refusalItems(stop, refusal, [])) emitDeferred(item, state);
+    for (const call of state.heldCalls) {
+      if (truncated) call.keepCut();
+      else call.emit();
+    }
+    if (!state.hasRefusal) {
+      for (const item of refusalItems(stop, refusal, [])) emitDeferred(item, state);
+    }
     const { id, context } = state;
     events.emitFinal(state, type, finalBody({ id, context, output: finishedItems(state), stop, usage }));
   },
@@ -158,7 +169,10 @@ function finishPendingMessage(state: State, isTruncated: boolean): void {
   state.finishMessage = undefined;
 }
 
-/** A message is announced with its first delta, because it may stay empty; a generate-content call after its signature, if it has one. */
+/**
+ * A message is announced with its first delta, because it may stay empty;
+ * a generate-content call after its signature, if it has one.
+ */
 function openItem(item: HubItem, state: State): OpenItem {
   if (item.kind === 'message') return { kind: 'message', item: parts.newGrowingItem(output.messageBuilder(item)) };
   if (item.kind === 'reasoning') {

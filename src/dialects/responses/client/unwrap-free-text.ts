@@ -1,11 +1,17 @@
 /** Streaming counterpart of `unwrapInput` in `tools/free-text.ts`. Never repairs malformed JSON from the model. */
 const OPENING = /^\s*\{\s*"input"\s*:\s*"/;
-/** Characters to wait for the opening. Longer input has another form; the encoder then emits its text when the call ends. */
+/**
+ * Characters to wait for the opening. Longer input has another form;
+ * the encoder then emits its text when the call ends.
+ */
 const MAX_OPENING_CHARS = 256;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** Returns a function from pieces of JSON to pieces of free text. A piece may end inside an escape or a surrogate pair. */
+/**
+ * Returns a function from pieces of JSON to pieces of free text. A
+ * piece may end inside an escape or a surrogate pair.
+ */
 export function openFreeTextUnwrapper(): (piece: string) => string {
   let phase: 'opening' | 'value' | 'done' = 'opening';
   let pending = '';

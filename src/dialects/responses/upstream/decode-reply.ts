@@ -37,7 +37,10 @@ export function decodeReply(body: unknown, context: DecodeContext): HubReply {
   };
 }
 
-/** The error that ended the response. A refusal of the content is a reply, because it was billed; so is a full context after output. */
+/**
+ * The error that ended the response. A refusal of the content is a
+ * reply, because it was billed; so is a full context after output.
+ */
 export function responseError(response: JsonObject, hasOutput: boolean): HubError | undefined {
   if (response.status === 'queued' || response.status === 'in_progress') {
     return { code: 'upstream_error', message: 'The provider returned a response that is not finished.' };

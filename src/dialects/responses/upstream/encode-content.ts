@@ -1,5 +1,4 @@
 /** Encoder of content parts for a responses upstream. Rejects unsupported parts and never drops one silently. */
-import { pairsIn } from '../../../rules/index.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
@@ -65,9 +64,14 @@ function fileHeading({ source, title, context }: HubPart & { kind: 'file' }): Js
 }
 
 /** The upstream determines the file type from the name. */
-const EXTENSIONS = pairsIn(
-  'application/pdf:pdf application/json:json text/plain:txt text/markdown:md text/csv:csv text/html:html',
-);
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'application/json': 'json',
+  'text/plain': 'txt',
+  'text/markdown': 'md',
+  'text/csv': 'csv',
+  'text/html': 'html',
+};
 
 const ownFileId = ({ issuer, id }: MediaSource & { kind: 'file_id' }): string =>
   issuer === 'responses' ? id : rejectFile(id);

@@ -1,4 +1,7 @@
-/** Encoder of image output: a client that asks for images by modality gets the image tool, forced if it wants nothing else. */
+/**
+ * Encoder of image output: a client that asks for images by modality
+ * gets the image tool, forced if it wants nothing else.
+ */
 import { rejectImageOnly } from '../../errors/rejection.ts';
 import { type HubField, holdsGeneratedImage } from '../../hub/fields.ts';
 import type { HubItem } from '../../hub/types.ts';

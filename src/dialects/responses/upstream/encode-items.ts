@@ -1,4 +1,7 @@
-/** Encoder of the conversation, in order. Only reasoning items have an id, and are dropped without the item that they led to. */
+/**
+ * Encoder of the conversation, in order. Only reasoning items have an
+ * id, and are dropped without the item that they led to.
+ */
 import { rejectCompaction, rejectRef } from '../../errors/rejection.ts';
 import { forKind } from '../../hub/by-kind.ts';
 import type * as hub from '../../hub/types.ts';
@@ -53,7 +56,9 @@ const encodeItem = forKind<hub.HubItem, Place, hub.JsonObject | readonly hub.Jso
   server_call: (item, { context }) => encodeServerCall(item, context),
   compaction: (item, { context }) => encodeCompaction(item, context),
   tool_change: ({ add }, { context }) => ({
-    ...{ type: 'additional_tools', role: 'developer', tools: encodeTools(add, context) },
+    type: 'additional_tools',
+    role: 'developer',
+    tools: encodeTools(add, context),
   }),
   config_change: ({ effort, format }) =>
     compact({
@@ -153,13 +158,17 @@ function encodeScreenshot(item: hub.HubToolResult, context: EncodeContext): hub.
   return compact({ type: 'computer_screenshot', image_url: image?.image_url, file_id: image?.file_id });
 }
 
-/** A single text is a string, unless the model takes breakpoints: these move, and the encoding of their former part must not change. A prefix marks errors. */
+/**
+ * A single text is a string, unless the model takes breakpoints: these move, and the
+ * encoding of their former part must not change. A prefix marks errors.
+ */
 function encodeResultOutput(item: hub.HubToolResult, context: EncodeContext): unknown {
   const parts = encodeInputParts(item.parts, context.breakpoints);
-  const [first] = parts;
+  const [first, ...others] = parts;
   const prefix = item.isError ? ERROR_PREFIX : '';
-  const text = parts.length === 0 ? '' : parts.length === 1 && first?.type === 'input_text' ? first.text : undefined;
-  if (text !== undefined && !(first && context.target.capabilities.explicitCache)) return `${prefix}${text}`;
+  if (!first) return prefix;
+  const isText = others.length === 0 && first.type === 'input_text' && first.text !== undefined;
+  if (isText && !context.target.capabilities.explicitCache) return `${prefix}${first.text}`;
   return prefix === '' ? parts : [{ type: 'input_text', text: prefix.trim() }, ...parts];
 }
 const ERROR_PREFIX = 'Error: ';

@@ -1,4 +1,7 @@
-/** Encoder of requests: asks for encrypted reasoning and stores nothing upstream. The same conversation gives the same bytes. */
+/**
+ * Encoder of requests: asks for encrypted reasoning and stores
+ * nothing upstream. The same conversation gives the same bytes.
+ */
 import type { EncodedRequest, UpstreamTarget } from '../../codec.ts';
 import { encodeSampling, maxOutputFor } from '../../encoding/limits.ts';
 import { offeredTools } from '../../hub/effective-request.ts';
@@ -53,7 +56,10 @@ export function encodeRequest(request: HubRequest, target: UpstreamTarget): Enco
   };
 }
 
-/** Joins the instructions, or writes them as a developer message: to keep their cache breakpoints, or because input must not be empty. */
+/**
+ * Joins the instructions, or writes them as a developer message: to keep
+ * their cache breakpoints, or because input must not be empty.
+ */
 function encodeSystem(context: EncodeContext): { instructions?: string; items: JsonObject[] } {
   const parts = context.request.system.filter((part) => part.text !== '');
   if (parts.length === 0) return { items: [] };

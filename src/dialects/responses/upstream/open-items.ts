@@ -1,4 +1,7 @@
-/** Open items of an upstream stream. An item gets its hub index with its first content, and is built from exactly the emitted deltas. */
+/**
+ * Open items of an upstream stream. An item gets its hub index with its
+ * first content, and is built from exactly the emitted deltas.
+ */
 import type { DecodeContext } from '../../codec.ts';
 import type { HubAnnotation, HubEvent, HubItem, HubPart, JsonObject } from '../../hub/types.ts';
 import { uniqueCallId } from '../../wire/ids.ts';
@@ -51,7 +54,10 @@ interface Part {
   readonly annotations: HubAnnotation[];
 }
 
-/** Finds or creates the part of an event. A part gets its hub index with its first text, so empty parts do not count. */
+/**
+ * Finds or creates the part of an event. A part gets its hub index
+ * with its first text, so empty parts do not count.
+ */
 export function partFor(open: OpenItem, kind: Part['kind'], wireIndex: unknown, raw = ''): Part {
   const key = `${kind}${raw}${maybeCount(wireIndex) ?? 0}`;
   return open.parts.get(key) ?? { open, kind, key, index: -1, text: '', annotations: [] };

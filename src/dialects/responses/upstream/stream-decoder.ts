@@ -1,4 +1,7 @@
-/** Stream decoder, one handler per wire event. Finished items complete their deltas. A malformed event ends the stream with one error. */
+/**
+ * Stream decoder, one handler per wire event. Finished items complete their
+ * deltas. A malformed event ends the stream with one error.
+ */
 import type { DecodeContext, StreamDecoder } from '../../codec.ts';
 import { type HubError, type JsonObject, NO_USAGE } from '../../hub/types.ts';
 import { openEventParser } from '../../wire/event-parser.ts';
@@ -254,7 +257,10 @@ function onTerminal(defaultStatus: string): Handler {
   };
 }
 
-/** Emits items that only the terminal event has, and ends open items. Terminal events may list only some items, or none. */
+/**
+ * Emits items that only the terminal event has, and ends open items.
+ * Terminal events may list only some items, or none.
+ */
 function adoptOutput(state: State, response: JsonObject): void {
   let nextFree = state.byIndex.keys().reduce((next, index) => Math.max(next, index + 1), 0);
   for (const [outputIndex, value] of maybeList(response.output).entries()) {
