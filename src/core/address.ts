@@ -26,7 +26,10 @@ export function isAddressIn(address: string, ranges: readonly string[]): boolean
 
 const MAPPED = '::ffff:';
 
-/** What one client has: an IPv4 address, or the first 64 bits of an IPv6 address. An invalid text is returned as it is. */
+/**
+ * What one client has: an IPv4 address, or the first 64 bits of an
+ * IPv6 address. An invalid text is returned as it is.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   // A server that listens on `::` asks this for every connection, and parsing takes ten times as long.
@@ -42,18 +45,27 @@ export function networkOf(address: string): string {
     : parsed.toString();
 }
 
-/** The address in an entry of X-Forwarded-For, which some proxies write with a port: `192.0.2.1:80`, `[2001:db8::1]:80`. */
+/**
+ * The address in an entry of X-Forwarded-For, which some proxies write
+ * with a port: `192.0.2.1:80`, `[2001:db8::1]:80`.
+ */
 export function hopAddress(entry: string): string {
   const hop = entry.trim();
   return /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop;
 }
 
-/** The only assigned IPv6 unicast space. ipaddr.js also calls unassigned space outside it unicast, `::a.b.c.d` included. */
+/**
+ * The only assigned IPv6 unicast space. ipaddr.js also calls
+ * unassigned space outside it unicast, `::a.b.c.d` included.
+ */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** A public IPv4 address that Azure routes to the host of every virtual machine. */
 const AZURE_HOST = '168.63.129.16';
 
-/** True only for plain public unicast: no embedded addresses (mapped, NAT64, 6to4, Teredo), no zone ids. `text` as sockets report it. */
+/**
+ * True only for plain public unicast: no embedded addresses (mapped,
+ * NAT64, 6to4, Teredo), no zone ids. `text` as sockets report it.
+ */
 export function isPublicAddress(text: string): boolean {
   if (!text.includes(':')) {
     return (

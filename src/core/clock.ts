@@ -1,4 +1,7 @@
-/** The clock: the only module that reads the time. Tests pass a `FakeClock`, so timeouts and expiries need no waiting. */
+/**
+ * The clock: the only module that reads the time. Tests pass a
+ * `FakeClock`, so timeouts and expiries need no waiting.
+ */
 
 export interface Clock {
   /** Milliseconds since the Unix epoch. An operator or a time server may set this clock forward and back. */

@@ -1,4 +1,7 @@
-/** JSON text without the inside of its long strings, such as base64: small, and still valid JSON. Chunks and SSE lines may end anywhere. */
+/**
+ * JSON text without the inside of its long strings, such as base64: small,
+ * and still valid JSON. Chunks and SSE lines may end anywhere.
+ */
 
 /** Names and enumeration values are shorter. */
 const KEPT_STRING_BYTES = 64;
@@ -64,7 +67,10 @@ export class JsonElider {
     return end + 1;
   }
 
-  /** The closing quote, or the line feed that no string may hold: a quote in a comment line must not open one forever. */
+  /**
+   * The closing quote, or the line feed that no string may hold: a
+   * quote in a comment line must not open one forever.
+   */
   #stringEnd(chunk: Buffer, from: number): number {
     let at = from;
     if (this.#isEscaped) {

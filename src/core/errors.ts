@@ -40,7 +40,10 @@ export const failAt = (code: ErrorCode, param: string, text: string): ApiError =
 export const overloaded = (message: string, retryAfter: number, cause?: unknown): ApiError =>
   fail('server_is_overloaded', message, { retryAfter, ...(cause !== undefined && { cause }) });
 
-/** Something that the gateway needs does not respond for the moment. The request may succeed when the client sends it again. */
+/**
+ * Something that the gateway needs does not respond for the moment. The
+ * request may succeed when the client sends it again.
+ */
 export class Unavailable extends Error {}
 
 /** The error to show for anything that was thrown. What is neither an `ApiError` nor `Unavailable` is a bug. */

@@ -1,5 +1,8 @@
-/** JSON with exact tool arguments: `JSON.parse` rounds long numbers and moves names such as "1" to the front; these values keep both. */
-import { JSON_LIMITS, words } from '../rules/index.ts';
+/**
+ * JSON with exact tool arguments: `JSON.parse` rounds long numbers and
+ * moves names such as "1" to the front; these values keep both.
+ */
+import { JSON_LIMITS } from '../rules/index.ts';
 import { JsonScanError } from './json.ts';
 
 /** Members that hold tool arguments or results as a value, in any dialect, and how that value begins. */
@@ -15,14 +18,23 @@ const ARGUMENT_MEMBERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Declarations of tools and formats: readers expect plain numbers there, also in a property that is called `input`. */
-const PLAIN_MEMBERS: ReadonlySet<string> = new Set(
-  words('tools functions schema responseSchema responseJsonSchema response_schema response_json_schema'),
-);
+const PLAIN_MEMBERS: ReadonlySet<string> = new Set([
+  'tools',
+  'functions',
+  'schema',
+  'responseSchema',
+  'responseJsonSchema',
+  'response_schema',
+  'response_json_schema',
+]);
 
 /** Finds every number that `JSON.stringify` writes in another way and every name that it moves, and a few others. */
 const MAY_CHANGE = /[\s:,[](?:-0[\s,\]}]|-?[\d.]*(?:[\d.]{16}|\.\d*0[\s,\]}]|[eE])|-?0\.0{6})|"\d+"\s*:/;
 
-/** Parses as `JSON.parse` does, with exact tool arguments. Beyond their limit a client's body is rejected; a provider's, already paid for, gets plain ones. */
+/**
+ * Parses as `JSON.parse` does, with exact tool arguments. Beyond their limit a
+ * client's body is rejected; a provider's, already paid for, gets plain ones.
+ */
 export const parseJson = (text: string, from: 'client' | 'provider' = 'provider'): unknown =>
   withExactArguments(text, JSON.parse(text), from);
 
@@ -44,13 +56,18 @@ export function withExactArguments(text: string, value: unknown, from: 'client' 
   return value;
 }
 
-/** Iterative, because a provider's reply may be of any depth. A search in the text takes half as long as `JSON.parse`. */
+/**
+ * Iterative, because a provider's reply may be of any depth. A
+ * search in the text takes half as long as `JSON.parse`.
+ */
 function holdsArguments(root: unknown): boolean {
   const open: unknown[] = [root];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
     if (typeof value !== 'object' || value === null) continue;
     if (Array.isArray(value)) {
-      for (const element of value) if (typeof element === 'object' && element !== null) open.push(element);
+      for (const element of value) {
+        if (typeof element === 'object' && element !== null) open.push(element);
+      }
       continue;
     }
     for (const name in value) {
@@ -64,9 +81,14 @@ function holdsArguments(root: unknown): boolean {
   return false;
 }
 
-const TOO_MANY = `The tool arguments in the body have more than ${JSON_LIMITS.exactValues} numbers that only their text holds exactly. Send fewer.`;
+const TOO_MANY =
+  `The tool arguments in the body have more than ${JSON_LIMITS.exactValues} numbers that only their text holds ` +
+  'exactly. Send fewer.';
 
-/** Parses tool arguments; undefined if they are not JSON, or so deep or large that they could not be written again as they are. */
+/**
+ * Parses tool arguments; undefined if they are not JSON, or so deep or
+ * large that they could not be written again as they are.
+ */
 export function parseExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -140,7 +162,10 @@ interface Frame {
 /** `exact` and `plain` hold for everything below; in `open` the name of a member decides. */
 type Mode = 'open' | 'plain' | 'exact';
 
-/** Reads a text that `JSON.parse` has accepted, or names the limit that it exceeds. Iterative, so depth costs no stack. */
+/**
+ * Reads a text that `JSON.parse` has accepted, or names the limit
+ * that it exceeds. Iterative, so depth costs no stack.
+ */
 function readExact(text: string, isExact: boolean): { readonly value: unknown } | 'too deep' | 'too many' {
   const cursor: Cursor = { text, at: 0, exactValues: 0 };
   const frames: Frame[] = [];
@@ -178,7 +203,8 @@ interface Cursor {
 
 function openFrame(first: string, parent: Frame | undefined, isExact: boolean): Frame {
   const value: Container = first === '{' ? {} : [];
-  return { value, name: '', mode: parent ? modeBelow(parent, first) : isExact ? 'exact' : 'open' };
+  if (parent) return { value, name: '', mode: modeBelow(parent, first) };
+  return { value, name: '', mode: isExact ? 'exact' : 'open' };
 }
 
 function modeBelow({ mode, name, value }: Frame, first: string): Mode {
@@ -187,7 +213,10 @@ function modeBelow({ mode, name, value }: Frame, first: string): Mode {
   return ARGUMENT_MEMBERS.get(name) === first ? 'exact' : 'open';
 }
 
-/** Adds a finished value to its container, and closes the containers that end behind it. Returns the outermost when it ends. */
+/**
+ * Adds a finished value to its container, and closes the containers that
+ * end behind it. Returns the outermost when it ends.
+ */
 function closeFinished(cursor: Cursor, frames: Frame[], finished: unknown): { readonly value: unknown } | undefined {
   let value = finished;
   for (;;) {

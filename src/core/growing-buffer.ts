@@ -1,4 +1,7 @@
-/** Joins the bytes of several reads; the memory doubles, so n bytes copy at most 3n. Never rewrites returned bytes, of which views may be in use. */
+/**
+ * Joins the bytes of several reads; the memory doubles, so n bytes copy at most
+ * 3n. Never rewrites returned bytes, of which views may be in use.
+ */
 
 /** Holds most heads that arrive in pieces. */
 const MIN_BYTES = 1024;

@@ -1,10 +1,23 @@
 /** Opaque prefixed ids (V 1). 128 random bits, so ids of other users' resources cannot be guessed. */
 import { randomBytes, randomFillSync } from 'node:crypto';
-import { words } from '../rules/index.ts';
 
-export const ID_PREFIXES = words(
-  'req key usr task asset assetgrp authsess char resp batch evt person warning destination notice',
-);
+export const ID_PREFIXES = [
+  'req',
+  'key',
+  'usr',
+  'task',
+  'asset',
+  'assetgrp',
+  'authsess',
+  'char',
+  'resp',
+  'batch',
+  'evt',
+  'person',
+  'warning',
+  'destination',
+  'notice',
+] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 export const newId = (prefix: IdPrefix): string => `${prefix}_${base62(randomBytes(16))}`;
@@ -18,7 +31,10 @@ let used = pool.length;
 let prefix = '';
 let prefixAt = -1;
 
-/** Begins with the time, so that a call is found without an index of ids; the rest is random, so that no id shows how many there are. Never a secret. */
+/**
+ * Begins with the time, so that a call is found without an index of ids; the rest
+ * is random, so that no id shows how many there are. Never a secret.
+ */
 export function newRequestId(now: number): string {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -34,7 +50,10 @@ export function newRequestId(now: number): string {
 
 const REQUEST_ID = /^req_([0-9a-f]{12})[0-9a-f]{12}$/;
 
-/** The time at which a call with this id began, in milliseconds; undefined for other texts. Random for ids of earlier versions. */
+/**
+ * The time at which a call with this id began, in milliseconds;
+ * undefined for other texts. Random for ids of earlier versions.
+ */
 export function requestIdTime(id: string): number | undefined {
   const [, time] = REQUEST_ID.exec(id) ?? [];
   return time === undefined ? undefined : Number.parseInt(time, 16);

@@ -1,4 +1,7 @@
-/** A list with O(1) add and remove. Not a Set, whose old tables keep removed members alive until a full garbage collection: a fifth of the CPU time went into them. */
+/**
+ * A list with O(1) add and remove. Not a Set, whose old tables keep removed members alive
+ * until a full garbage collection: a fifth of the CPU time went into them.
+ */
 export interface IndexedMember {
   /** Set by the list only. */
   index: number;

@@ -1,6 +1,9 @@
 /** Questions about JSON text that has passed the scanner, answered without building its values. */
 
-/** A watched member, or any, that an object has twice, at any depth: parsers differ on which one counts. The text must be valid JSON. */
+/**
+ * A watched member, or any, that an object has twice, at any depth:
+ * parsers differ on which one counts. The text must be valid JSON.
+ */
 export function repeatedMember(json: string, watched?: ReadonlySet<string>): string | undefined {
   const open: Set<string>[] = [];
   for (let at = 0; at < json.length; at += 1) {

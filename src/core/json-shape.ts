@@ -1,4 +1,7 @@
-/** What is known of the objects in a JSON text (`src/rules/members/`). `scanMembers` compares a body with it, and reports the first unknown member. */
+/**
+ * What is known of the objects in a JSON text (`src/rules/members/`). `scanMembers`
+ * compares a body with it, and reports the first unknown member.
+ */
 import type { ObjectKinds } from '../rules/index.ts';
 import type { ScanMark, ScanTrail, Tagged } from './scan-trail.ts';
 import type { StepBudget } from './step-budget.ts';
@@ -54,7 +57,8 @@ export class ShapeFindings {
     this.known = trail?.marks.at(-1);
     this.marks = trail && [...trail.marks];
     if (!trail || !this.known) return;
-    ({ isWatched: this.isWatched, unknown: this.unknown } = this.known);
+    this.isWatched = this.known.isWatched;
+    this.unknown = this.known.unknown;
     this.tagged.push(...trail.tagged);
   }
 }
@@ -77,7 +81,9 @@ export class NameTable<T> {
   at(bytes: Buffer, start: number, end: number): T | undefined {
     const rows = this.#rows[placeOf(bytes, start, end)];
     if (rows === undefined) return undefined;
-    for (const row of rows) if (row.bytes.length === end - start && isSame(row.bytes, bytes, start)) return row.value;
+    for (const row of rows) {
+      if (row.bytes.length === end - start && isSame(row.bytes, bytes, start)) return row.value;
+    }
     return undefined;
   }
 
@@ -92,14 +98,20 @@ const placeOf = (bytes: Buffer, start: number, end: number): number =>
   ((end - start) * 41 + (bytes[start] ?? 0) * 7 + (bytes[end - 1] ?? 0)) & (PLACES - 1);
 
 function isSame(name: Buffer, bytes: Buffer, start: number): boolean {
-  for (let at = 0; at < name.length; at += 1) if (name[at] !== bytes[start + at]) return false;
+  for (let at = 0; at < name.length; at += 1) {
+    if (name[at] !== bytes[start + at]) return false;
+  }
   return true;
 }
 
 const UNTYPED = 'none';
 /** The member that decides about the others, in objects with types. */
 export const TYPE_MEMBER: MemberShape = {
-  ...{ name: 'type', objects: undefined, isFree: false, tag: undefined, objectTag: undefined },
+  name: 'type',
+  objects: undefined,
+  isFree: false,
+  tag: undefined,
+  objectTag: undefined,
 };
 
 /** `spellings` returns all names under which a member is read. */
@@ -125,8 +137,11 @@ export function shapeOf(
         const [, own = '', inner, star, tag, objectTag] = MEMBER.exec(word) ?? [];
         return spellings(own).map((spelling) => {
           const member = members.get(spelling) ?? {
-            ...{ name: own, isFree: star !== undefined, tag, objectTag },
+            name: own,
             objects: inner === undefined ? undefined : shapeOfKind(inner),
+            isFree: star !== undefined,
+            tag,
+            objectTag,
           };
           members.set(spelling, member);
           return member;

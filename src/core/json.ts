@@ -1,7 +1,8 @@
 /**
- * JSON scanner for untrusted bodies. One pass over the bytes checks the grammar and the limits and returns the byte spans of
- * selected top-level members, without building values. Native forwarding replaces such a span, so that everything else (key
- * order, number formats, unknown fields) reaches the provider unchanged. Reasons: docs/adr/0002-bytes-through.md
+ * JSON scanner for untrusted bodies. One pass over the bytes checks the grammar and the limits and
+ * returns the byte spans of selected top-level members, without building values. Native forwarding
+ * replaces such a span, so that everything else (key order, number formats, unknown fields) reaches
+ * the provider unchanged. Reasons: docs/adr/0002-bytes-through.md
  */
 import { isUtf8 } from 'node:buffer';
 import { type MemberShape, type Shape, type ShapeFindings, TYPE_MEMBER, type TypeShape } from './json-shape.ts';
@@ -54,7 +55,10 @@ const DOT = 0x2e;
 const ZERO = 0x30;
 const LETTER_N = 0x6e;
 
-/** Spans of the wanted top-level members, each at most once, because parsers differ. Compares the body with the shape of `findings`. */
+/**
+ * Spans of the wanted top-level members, each at most once, because
+ * parsers differ. Compares the body with the shape of `findings`.
+ */
 export function scanMembers(
   bytes: Buffer,
   wanted: ReadonlySet<string>,
@@ -130,7 +134,10 @@ export function spliceAll(bytes: Buffer, changes: readonly SpanChange[]): Buffer
 const ESCAPE = Buffer.from('u00');
 const ESCAPED_LETTER = /\\u00(?:5f|[46][1-9a-f]|[57][0-9a])/i;
 
-/** Whether a letter or underscore is written as an escape. No JSON writer does that; it could hide a word from a search for its bytes. */
+/**
+ * Whether a letter or underscore is written as an escape. No JSON writer
+ * does that; it could hide a word from a search for its bytes.
+ */
 export const hasEscapedLetters = (bytes: Buffer): boolean =>
   bytes.includes(ESCAPE) && ESCAPED_LETTER.test(bytes.toString('latin1'));
 
@@ -484,7 +491,10 @@ class Scanner {
     }
   }
 
-  /** After a value: closes the containers that end here and moves to the next value. True when the outermost one is complete. */
+  /**
+   * After a value: closes the containers that end here and moves to
+   * the next value. True when the outermost one is complete.
+   */
   #closeFinished(closers: number[]): boolean {
     for (;;) {
       const closer = closers[closers.length - 1];
@@ -558,7 +568,10 @@ class Scanner {
     return at;
   }
 
-  /** Skips a string; true when it may contain an escape. In a long one (base64) a native search finds the end, thirty times faster, without checking the bytes. */
+  /**
+   * Skips a string; true when it may contain an escape. In a long one (base64) a native
+   * search finds the end, thirty times faster, without checking the bytes.
+   */
   #string(): boolean {
     const bytes = this.#bytes;
     if (this.#take() !== QUOTE) throw this.#unexpected(-1);
@@ -584,7 +597,10 @@ class Scanner {
     return true;
   }
 
-  /** After an escaped quote of a string whose rest begins `from`; -1 when there is none. In quoted code, a search in a string costs a tenth of one in bytes. */
+  /**
+   * After an escaped quote of a string whose rest begins `from`; -1 when there is
+   * none. In quoted code, a search in a string costs a tenth of one in bytes.
+   */
   #closingQuote(from: number, escaped: number): number {
     const bytes = this.#bytes;
     let quote = escaped;
@@ -643,11 +659,11 @@ const ANY_TYPE: TypeShape = { isFree: false, tag: undefined, has: () => true };
 const undated = (type: string): string => type.replace(/_(?:\d{8}|\d{4}_\d{2}_\d{2})$/, '');
 
 /** `messages[0].content[1].type` */
-const pathText = (path: readonly (string | number)[]): string =>
-  path
-    .map((part, n) => (typeof part === 'number' ? `[${part}]` : n === 0 ? part : `.${part}`))
-    .join('')
-    .slice(0, MAX_PATH);
+function pathText(path: readonly (string | number)[]): string {
+  const [first = '', ...others] = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${part}`));
+  const begin = typeof path[0] === 'string' ? first.slice(1) : first;
+  return [begin, ...others].join('').slice(0, MAX_PATH);
+}
 const MAX_PATH = 200;
 
 /** Longer numbers may be rounded. */
@@ -657,7 +673,10 @@ const isWrittenSo = (number: string): boolean => JSON.stringify(Number(number)) 
 
 const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= ZERO && byte <= 0x39;
 
-/** Whether an odd number of backslashes is in front of the quote. `from` is a character boundary, where the search began. */
+/**
+ * Whether an odd number of backslashes is in front of the quote.
+ * `from` is a character boundary, where the search began.
+ */
 function isEscaped(bytes: Buffer, quote: number, from: number): boolean {
   let at = quote;
   while (at > from && bytes[at - 1] === BACKSLASH) at -= 1;

@@ -1,4 +1,7 @@
-/** API keys: `dg-`, 256 random bits and a checksum, so that a mistyped key costs no query. A configuration file may have other values. */
+/**
+ * API keys: `dg-`, 256 random bits and a checksum, so that a mistyped key
+ * costs no query. A configuration file may have other values.
+ */
 import { hash, randomBytes } from 'node:crypto';
 import { KEY_CHARS } from '../rules/index.ts';
 import { base62 } from './ids.ts';

@@ -1,4 +1,7 @@
-/** Structured log: one JSON line per event (`noun.verb`). Fields are scalars and flat lists by type, so that no body, header map or foreign error reaches it. */
+/**
+ * Structured log: one JSON line per event (`noun.verb`). Fields are scalars and flat
+ * lists by type, so that no body, header map or foreign error reaches it.
+ */
 import { write, writeSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 import { codeOf } from './errors.ts';
@@ -80,7 +83,10 @@ function standardOutput(maxWriteBytes = Number.POSITIVE_INFINITY): LogStream {
   return blocks;
 }
 
-/** Writes lines in blocks, asynchronously. Drops lines while the backlog is full and those of failed writes, and reports how many. */
+/**
+ * Writes lines in blocks, asynchronously. Drops lines while the backlog
+ * is full and those of failed writes, and reports how many.
+ */
 class BlockWriter implements LogStream {
   droppedLines = 0;
   onRecovered: (lines: number) => void = () => {};
@@ -193,7 +199,10 @@ function timeNow(): string {
 
 export const silentLog: Log = createLog('silent', { write() {} });
 
-/** Log fields for a thrown value: its code or name and the first line of its message. Never its properties, which may hold a request. */
+/**
+ * Log fields for a thrown value: its code or name and the first line of
+ * its message. Never its properties, which may hold a request.
+ */
 export function errorFields(error: unknown): { fault: string; detail: string } {
   if (!(error instanceof Error)) return { fault: typeof error, detail: '' };
   return { fault: codeOf(error) ?? error.name, detail: (error.message.split('\n', 1)[0] ?? '').slice(0, 200) };

@@ -1,4 +1,7 @@
-/** Money amounts as nano-dollars in a bigint, with exact conversion from and to decimal strings. No float ever holds an amount. */
+/**
+ * Money amounts as nano-dollars in a bigint, with exact conversion from
+ * and to decimal strings. No float ever holds an amount.
+ */
 
 export type Nanos = bigint;
 

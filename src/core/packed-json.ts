@@ -1,4 +1,7 @@
-/** Values as a message for another thread: JSON text, a fifth of the time of a structured copy and exact, beside which long strings are copied as they are. */
+/**
+ * Values as a message for another thread: JSON text, a fifth of the time of a
+ * structured copy and exact, beside which long strings are copied as they are.
+ */
 import { randomUUID } from 'node:crypto';
 import { types } from 'node:util';
 import { isExactNumber, parseExact } from './exact-json.ts';

@@ -7,7 +7,10 @@ export interface ProcessIdentity {
   /** Boot id and PID namespace: process ids can be compared only where both are equal. */
   readonly host: string;
   readonly pid: number;
-  /** Start time in clock ticks since boot, because process ids are reused. Empty where the system does not report it. */
+  /**
+   * Start time in clock ticks since boot, because process ids are
+   * reused. Empty where the system does not report it.
+   */
   readonly start: string;
 }
 

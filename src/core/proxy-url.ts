@@ -16,7 +16,10 @@ export function isProxyUrl(text: string): boolean {
   return (url.pathname === '' || url.pathname === '/') && url.search === '' && url.hash === '' && canDecode(url);
 }
 
-/** A percent sign that is not an escape would fail with every request. RFC 1929 limits both parts of SOCKS credentials to 255 bytes. */
+/**
+ * A percent sign that is not an escape would fail with every request. RFC
+ * 1929 limits both parts of SOCKS credentials to 255 bytes.
+ */
 function canDecode({ username, password }: URL): boolean {
   try {
     return [username, password].every((part) => Buffer.byteLength(decodeURIComponent(part)) <= 255);

@@ -1,4 +1,7 @@
-/** What a limit per minute has used, in cells of up to 100 ms that count whole until their last unit is 60 s old, as the scripts in Redis count: at most 601 cells. */
+/**
+ * What a limit per minute has used, in cells of up to 100 ms that count whole until their
+ * last unit is 60 s old, as the scripts in Redis count: at most 601 cells.
+ */
 
 export const WINDOW_MS = 60_000;
 const CELL_MS = 100;
@@ -58,7 +61,10 @@ export class RateWindow {
     return burst < rpm ? { ...use, waitMs: Math.max(use.waitMs, this.#burstWait(burst - 1, now)) } : use;
   }
 
-  /** Tokens: they are known at the end of a request, so those in flight, and one more, count with the mean until then. */
+  /**
+   * Tokens: they are known at the end of a request, so those in
+   * flight, and one more, count with the mean until then.
+   */
   tokenUse(tpm: number, open: number, now: number): WindowUse {
     const max = tpm - (open + 1) * this.expected(tpm);
     const use = this.#use(Math.max(0, max), now);

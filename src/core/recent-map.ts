@@ -1,4 +1,7 @@
-/** A map of limited size: what was not used for longest goes first, and what is older than the time limit counts as gone. */
+/**
+ * A map of limited size: what was not used for longest goes first,
+ * and what is older than the time limit counts as gone.
+ */
 import type { Clock } from './clock.ts';
 
 export interface RecentMapLimits<V> {

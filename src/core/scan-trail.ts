@@ -1,4 +1,7 @@
-/** Where a scan can go on that has read the same bytes before: agents send nearly the whole conversation again. Between two elements it knows a few numbers only. */
+/**
+ * Where a scan can go on that has read the same bytes before: agents send nearly the
+ * whole conversation again. Between two elements it knows a few numbers only.
+ */
 
 /** A value that a tag reports. `path` names it in the body. */
 export interface Tagged {

@@ -1,4 +1,7 @@
-/** Encryption of secrets at rest: AES-256-GCM under a derived key. Bound to the storage location, so that no row can use another's. */
+/**
+ * Encryption of secrets at rest: AES-256-GCM under a derived key. Bound
+ * to the storage location, so that no row can use another's.
+ */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { base62 } from './ids.ts';
 
@@ -24,7 +27,10 @@ const TAG_BYTES = 16;
 /** Longer than a version and the name of a key. */
 const MAX_HEAD = 16;
 
-/** Parses `k2:...,k1:...` into ordered (name, secret) pairs. The first key seals, all keys open. A value without a name is `k1`. */
+/**
+ * Parses `k2:...,k1:...` into ordered (name, secret) pairs. The first
+ * key seals, all keys open. A value without a name is `k1`.
+ */
 export function parseMasterKeys(text: string): [string, string][] | undefined {
   const pairs = text.split(',').map((entry): [string, string] => {
     const [, name = 'k1', secret = ''] = /^(?:(k\d{1,6}):)?(.*)$/s.exec(entry.trim()) ?? [];

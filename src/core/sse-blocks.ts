@@ -1,4 +1,7 @@
-/** Server-sent events in raw bytes, for readers of a few of them. A block is one event with its blank line. Others use `readSse`. */
+/**
+ * Server-sent events in raw bytes, for readers of a few of them. A
+ * block is one event with its blank line. Others use `readSse`.
+ */
 const LF = 0x0a;
 const CR = 0x0d;
 

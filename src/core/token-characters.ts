@@ -27,7 +27,10 @@ export const SURROGATE = 19;
 /** Returned for an index behind the last character. */
 export const END = 20;
 
-/** Ranges of code units by kind, in hexadecimal digits; a later kind overrides an earlier one. A code unit in no range is a symbol. */
+/**
+ * Ranges of code units by kind, in hexadecimal digits; a later kind
+ * overrides an earlier one. A code unit in no range is a symbol.
+ */
 const RANGES: readonly (readonly [kind: number, ranges: string])[] = [
   [PUNCTUATION, '00-7f'],
   [WIDE_PUNCTUATION, '80-bf d7 f7 2010-2027 2030-205e 20a0-20cf 3000-303f ff00-ff65'],

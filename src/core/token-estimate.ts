@@ -1,4 +1,7 @@
-/** Estimated token count, for providers that cannot count: the mean of three tokenizers, which differ widely on rare scripts. Reasons: docs/adr/0011-token-estimate.md */
+/**
+ * Estimated token count, for providers that cannot count: the mean of three tokenizers, which
+ * differ widely on rare scripts. Reasons: docs/adr/0011-token-estimate.md
+ */
 import { TOKEN_COSTS } from './token-costs.ts';
 import { countFeatures } from './token-feature-counts.ts';
 import { TOKEN_FEATURES } from './token-features.ts';

@@ -210,9 +210,13 @@ class FeatureCounter {
     const low = this.#at + 1 < text.length ? text.charCodeAt(this.#at + 1) : 0;
     const isPair = high < 0xdc00 && low >= 0xdc00 && low <= 0xdfff;
     this.#at += isPair ? 2 : 1;
+    if (!isPair) {
+      this.#add(INDEX.symbol, 1);
+      return;
+    }
     // U+1F000 to U+1FBFF.
     const isEmoji = high >= 0xd83c && high <= 0xd83e;
-    this.#add(isPair ? (isEmoji ? INDEX.emoji : INDEX.otherPair) : INDEX.symbol, 1);
+    this.#add(isEmoji ? INDEX.emoji : INDEX.otherPair, 1);
   }
 
   #countCharacters(kind: number): void {

@@ -1,4 +1,7 @@
-/** Names of the things in a text that tokenizers turn into tokens: words, digits, punctuation, white space, letters of each script. */
+/**
+ * Names of the things in a text that tokenizers turn into tokens: words,
+ * digits, punctuation, white space, letters of each script.
+ */
 
 /** The features, in the order of the counts. `Over4` counts the characters beyond the 4th. */
 export const TOKEN_FEATURES = [

@@ -1,13 +1,17 @@
-/** Language hints for text in Latin letters, because tokenizers split words of other languages more than English ones. */
+/**
+ * Language hints for text in Latin letters, because tokenizers split
+ * words of other languages more than English ones.
+ */
 
 const ENGLISH_WORDS =
-  'the of and to is it for on as you are be by not or at we if an can has was but all out up so my he she his her our ' +
-  'had who how did its one two new use get set let var int try def end any may via see yet too own why now';
+  'the of and to is it for on as you are be by not or at we if an can has was but all out up so my he she ' +
+  'his her our had who how did its one two new use get set let var int try def end any may via see yet too ' +
+  'own why now';
 const OTHER_WORDS =
-  'der das und ist ein zu den mit von im dem des auf es sie ich er als bei nur um zum zur vor wie bis le la les et un ' +
-  'une est que en il du au aux ce qui pas ne se sa par sur ou el los las por con del al lo su si mi ya muy di che non ' +
-  'gli da os dos na em uma ao nas nos het een van je te dat bu bir ve ile de och att som det av jag til og az egy ta ' +
-  'dan ini itu';
+  'der das und ist ein zu den mit von im dem des auf es sie ich er als bei nur um zum zur vor wie bis le la ' +
+  'les et un une est que en il du au aux ce qui pas ne se sa par sur ou el los las por con del al lo su si ' +
+  'mi ya muy di che non gli da os dos na em uma ao nas nos het een van je te dat bu bir ve ile de och att ' +
+  'som det av jag til og az egy ta dan ini itu';
 
 export const NO_HINT = 0;
 /** English, or a word that is frequent in source code. */

@@ -1,4 +1,7 @@
-/** A text with URL encoding and JSON escapes undone, and the place of each byte; in lower case, so that a native search finds any spelling. */
+/**
+ * A text with URL encoding and JSON escapes undone, and the place of each
+ * byte; in lower case, so that a native search finds any spelling.
+ */
 
 const PERCENT = 0x25;
 const BACKSLASH = 0x5c;
@@ -12,7 +15,10 @@ const QUOTES: ReadonlySet<number> = new Set([0x22, 0x2f]);
 export class UnescapedText {
   readonly text: string;
   readonly #source: Buffer;
-  /** Where each byte begins in the source, and at last its end; undefined without escapes, because the places are the same. */
+  /**
+   * Where each byte begins in the source, and at last its end;
+   * undefined without escapes, because the places are the same.
+   */
   readonly #starts: readonly number[] | undefined;
 
   constructor(source: string) {

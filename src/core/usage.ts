@@ -12,7 +12,10 @@ export interface Usage {
   /** The part of `cacheWrite` with a lifetime of an hour or more. */
   readonly cacheWriteLong?: number;
   readonly toolPrompt?: number;
-  /** Input of the longest request to the provider, where `input` is the sum of several. Prices have steps by this length. */
+  /**
+   * Input of the longest request to the provider, where `input` is the
+   * sum of several. Prices have steps by this length.
+   */
   readonly longestPrompt?: number;
   /** Includes cached audio, as `inputImage` does images. */
   readonly inputAudio?: number;

@@ -13,7 +13,10 @@ for (const [value, char] of [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstu
 VALUES['-'.charCodeAt(0)] = VALUES['+'.charCodeAt(0)] ?? 0;
 VALUES['_'.charCodeAt(0)] = VALUES['/'.charCodeAt(0)] ?? 0;
 
-/** A file in base64, of which only the bytes that are asked for are decoded. `codeAt` returns the code of a character. */
+/**
+ * A file in base64, of which only the bytes that are asked for are
+ * decoded. `codeAt` returns the code of a character.
+ */
 export class Base64File implements FileBytes {
   readonly size: number;
   readonly #codeAt: (index: number) => number | undefined;
@@ -39,7 +42,9 @@ export class Base64File implements FileBytes {
 }
 
 export const hasText = (file: FileBytes, at: number, text: string): boolean => {
-  for (let n = 0; n < text.length; n += 1) if (file.at(at + n) !== text.charCodeAt(n)) return false;
+  for (let n = 0; n < text.length; n += 1) {
+    if (file.at(at + n) !== text.charCodeAt(n)) return false;
+  }
   return at + text.length <= file.size;
 };
 

@@ -1,4 +1,7 @@
-/** Lengths of WAV, MP3, AAC and Ogg, whose parts say how long they last: their sum is what a decoder gets, whatever a header claims. */
+/**
+ * Lengths of WAV, MP3, AAC and Ogg, whose parts say how long they last:
+ * their sum is what a decoder gets, whatever a header claims.
+ */
 import { type FileBytes, type FileSteps, hasText, uint } from './bytes.ts';
 
 const PCM_FORMATS: ReadonlySet<number> = new Set([1, 3, 6, 7]);
@@ -69,6 +72,9 @@ export interface Mp3Frame {
   readonly sideEnd: number;
 }
 
+/** Of the sample rate, by the version bits: 2.5, none, 2 and 1. */
+const RATE_DIVISORS = [4, 4, 2, 1];
+
 /** Reads a frame header of layer III: 11 sync bits, version, layer, bit rate, sample rate, padding and channel mode. */
 export function mp3Frame(file: FileBytes, at: number): Mp3Frame | undefined {
   if (file.at(at) !== 0xff) return undefined;
@@ -77,18 +83,18 @@ export function mp3Frame(file: FileBytes, at: number): Mp3Frame | undefined {
   const version = (kind >> 3) & 3;
   const isFirst = version === 3;
   const bitRate = (MP3_RATES[isFirst ? 0 : 1][rates >> 4] ?? 0) * 1000;
-  const sampleRate = (MP3_SAMPLE_RATES[(rates >> 2) & 3] ?? 0) / (isFirst ? 1 : version === 2 ? 2 : 4);
+  const sampleRate = (MP3_SAMPLE_RATES[(rates >> 2) & 3] ?? 0) / (RATE_DIVISORS[version] ?? 1);
   if (version === 1 || bitRate === 0 || sampleRate === 0) return undefined;
   const samples = isFirst ? 1152 : 576;
   const bytes = Math.floor((samples / 8) * (bitRate / sampleRate)) + ((rates >> 1) & 1);
   const isMono = file.at(at + 3) >> 6 === 3;
-  const sideInfo = isFirst ? (isMono ? 17 : 32) : isMono ? 9 : 17;
+  const [mono, stereo] = isFirst ? [17, 32] : [9, 17];
+  const sideInfo = isMono ? mono : stereo;
   return { bytes, seconds: samples / sampleRate, sampleRate, sideEnd: 4 + sideInfo };
 }
 
 const AAC_SAMPLE_RATES = [
-  ...[96_000, 88_200, 64_000, 48_000, 44_100, 32_000],
-  ...[24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350],
+  96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8_000, 7_350,
 ] as const;
 
 /** AAC as a row of frames with headers (ADTS). */
@@ -144,13 +150,17 @@ function packetLength(file: FileBytes, at: number): PacketLength {
 function opusSeconds(file: FileBytes, at: number): number {
   const kind = file.at(at);
   const config = kind >> 3;
-  const frameMs =
-    config < 12
-      ? ([10, 20, 40, 60][config % 4] ?? 60)
-      : config < 16
-        ? ([10, 20][config % 2] ?? 20)
-        : ([2.5, 5, 10, 20][config % 4] ?? 20);
   const code = kind & 3;
-  const frames = code === 0 ? 1 : code < 3 ? 2 : file.at(at + 1) & 63;
-  return Math.min(frameMs * frames, 120) / 1000;
+  const frames = OPUS_FRAMES[code] ?? file.at(at + 1) & 63;
+  return Math.min(opusFrameMs(config) * frames, 120) / 1000;
+}
+
+/** By the code of a packet; the last code states the number in the next byte. */
+const OPUS_FRAMES = [1, 2, 2];
+
+/** By the configurations of SILK, of the hybrid mode and of CELT. */
+function opusFrameMs(config: number): number {
+  if (config < 12) return [10, 20, 40, 60][config % 4] ?? 60;
+  if (config < 16) return [10, 20][config % 2] ?? 20;
+  return [2.5, 5, 10, 20][config % 4] ?? 20;
 }

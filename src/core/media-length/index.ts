@@ -1,4 +1,7 @@
-/** How long audio and video files last, at most, from a few bytes in bounded time. The bytes decide on the format, not the request. */
+/**
+ * How long audio and video files last, at most, from a few bytes in
+ * bounded time. The bytes decide on the format, not the request.
+ */
 import type { StepBudget } from '../step-budget.ts';
 import { type FileBytes, FileSteps, hasText, uint } from './bytes.ts';
 import { aacSeconds, mp3Seconds, oggSeconds, wavSeconds } from './frames.ts';
@@ -33,7 +36,10 @@ export function mediaLength(file: FileBytes, body: StepBudget): MediaLength {
 
 const audio = (seconds: number | undefined): MediaLength => ({ kind: 'audio', seconds });
 
-/** Times may be stated as shorter than they are. Files of more bytes per second than these are reserved as if they were longer. */
+/**
+ * Times may be stated as shorter than they are. Files of more bytes per
+ * second than these are reserved as if they were longer.
+ */
 const MAX_BYTES_PER_SECOND = { audio: 64_000, video: 1_250_000 } as const;
 /** The last sample may be stated as shorter than it is, or not at all. */
 const LAST_SAMPLE_SECONDS = 1;

@@ -1,4 +1,7 @@
-/** The length of MP4 and its relatives, whole or in fragments: by the times of all samples, and the frames of AAC, not by a header. */
+/**
+ * The length of MP4 and its relatives, whole or in fragments: by the
+ * times of all samples, and the frames of AAC, not by a header.
+ */
 import { type FileBytes, type FileSteps, hasText, uint } from './bytes.ts';
 
 export interface Stated {
@@ -51,7 +54,9 @@ class Movie {
     const top = this.#boxesIn({ start: 0, end: this.#file.size });
     const movie = top.find(({ type }) => type === 'moov');
     const parts = movie ? this.#boxesIn(movie) : [];
-    for (const part of parts) if (part.type === 'trak') this.#addTrack(part);
+    for (const part of parts) {
+      if (part.type === 'trak') this.#addTrack(part);
+    }
     if (this.#tracks.size === 0) return undefined;
     this.#addFragments(top, parts);
     let [seconds, hasVideo] = [0, false];
@@ -132,13 +137,20 @@ class Movie {
 
   #addFragments(top: readonly Box[], movie: readonly Box[]): void {
     const defaults = new Map<number, number>();
-    for (const part of movie)
-      if (part.type === 'mvex')
-        for (const { type, start } of this.#boxesIn(part))
-          if (type === 'trex') defaults.set(this.#uint(start + 4, 4), this.#uint(start + 12, 4));
-    for (const fragment of top)
-      if (fragment.type === 'moof')
-        for (const part of this.#boxesIn(fragment)) if (part.type === 'traf') this.#addFragment(part, defaults);
+    for (const { start } of this.#partsOf(movie, 'mvex', 'trex')) {
+      defaults.set(this.#uint(start + 4, 4), this.#uint(start + 12, 4));
+    }
+    for (const part of this.#partsOf(top, 'moof', 'traf')) this.#addFragment(part, defaults);
+  }
+
+  /** One by one, because each box that is read costs a step. */
+  *#partsOf(boxes: readonly Box[], outer: string, inner: string): Generator<Box> {
+    for (const box of boxes) {
+      if (box.type !== outer) continue;
+      for (const part of this.#boxesIn(box)) {
+        if (part.type === inner) yield part;
+      }
+    }
   }
 
   #addFragment(part: Box, defaults: ReadonlyMap<number, number>): void {
@@ -149,7 +161,9 @@ class Movie {
     const track = this.#tracks.get(id);
     if (!track) throw new Unreadable();
     const ticks = this.#defaultTicks(header) ?? defaults.get(id) ?? 0;
-    for (const box of boxes) if (box.type === 'trun') this.#addRun(box, ticks, track);
+    for (const box of boxes) {
+      if (box.type === 'trun') this.#addRun(box, ticks, track);
+    }
   }
 
   #defaultTicks(header: number): number | undefined {

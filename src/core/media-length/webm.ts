@@ -1,4 +1,7 @@
-/** The length of WebM and Matroska: the latest time of any block, or the header's if that is more. Files from browsers state none. */
+/**
+ * The length of WebM and Matroska: the latest time of any block, or the
+ * header's if that is more. Files from browsers state none.
+ */
 import { type FileBytes, type FileSteps, uint } from './bytes.ts';
 import type { Stated } from './mp4.ts';
 
@@ -74,6 +77,7 @@ function sizeAt(file: FileBytes, at: number, bytes: number): number | undefined 
 
 function floatAt(file: FileBytes, at: number, size: number): number {
   const bytes = Buffer.from(Array.from({ length: Math.min(size, 8) }, (_, n) => file.at(at + n)));
-  const value = bytes.length === 8 ? bytes.readDoubleBE() : bytes.length === 4 ? bytes.readFloatBE() : 0;
+  if (bytes.length !== 8 && bytes.length !== 4) return 0;
+  const value = bytes.length === 8 ? bytes.readDoubleBE() : bytes.readFloatBE();
   return value > 0 ? value : 0;
 }
