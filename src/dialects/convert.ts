@@ -15,6 +15,7 @@ import { checkSupport, type FieldNames, type HubField, type RequestSection } fro
 import { cutReply, StopCutter } from './hub/stop-sequences.ts';
 import * as hub from './hub/types.ts';
 import { signEvent, signItem } from './opaque/sign.ts';
+import { withProviderCallIds } from './tools/call-ids.ts';
 import { ComputerEvents, clientCalls, computerCallsOf, omittedFromCall, withComputerCalls } from './tools/computer.ts';
 import { withLastTurn } from './tools/last-turn.ts';
 import { restoreEvent, restoreItem } from './tools/names.ts';
@@ -43,7 +44,7 @@ export function encodeRequestFor(
   const names = namesIn(request, client.fieldNames);
   const allNames = (field: HubField | RequestSection): readonly string[] =>
     (request.fieldNames as FieldLists)?.[field] ?? [names[field]];
-  const served = withClientErrors(names, () => servedTools(request, upstream.dialect, target));
+  const served = withClientErrors(names, () => servedTools(withProviderCallIds(request), upstream.dialect, target));
   const droppedByTable = checkSupport(served.request, upstream.support, names);
   const encoded = withClientErrors(names, () =>
     upstream.encodeRequest(

@@ -82,5 +82,6 @@ export * from './opaque/in-request.ts';
 export { type SignOpaque, withoutForged } from './opaque/sign.ts';
 export * from './opaque/summary.ts';
 export { compactionClient } from './responses/index.ts';
+export * from './tools/call-ids.ts';
 export { omittedFrom } from './tools/hosted.ts';
 export { isObject, maybeList, maybeObject, maybeString } from './wire/read.ts';

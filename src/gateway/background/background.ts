@@ -50,15 +50,15 @@ export function createBackground(services: BackgroundServices): Background {
     async endBeforeDelete(responseId, userId) {
       const isRunning = () => isOpen(db, responseId, userId, 'running');
       if (!(await isRunning())) return;
-      await followResponse(services, responseId);
+      await followResponse(services, responseId, userId);
       if (await isRunning())
         throw fail('invalid_request', 'The response is still running; cancel it, then delete it.', {
           param: 'response_id',
         });
     },
-    async checkSoon(responseId) {
+    async checkSoon(responseId, userId) {
       await sql`update background_responses set next_check_at = now() where response_id = ${responseId}
-        and state = 'running'`.execute(db);
+        and user_id = ${userId} and state = 'running'`.execute(db);
     },
   };
 }

@@ -34,11 +34,11 @@ export async function followDue(services: BackgroundServices): Promise<number> {
   return due.length === BATCH ? due.length : 0;
 }
 
-export async function followResponse(services: BackgroundServices, responseId: string): Promise<void> {
+/** Of this user: another one may have a response of the same id from another provider. */
+export async function followResponse(services: BackgroundServices, responseId: string, userId: string): Promise<void> {
   const { rows } = await sql<BackgroundRow>`
-    select * from background_responses where response_id = ${responseId} and state = 'running' limit 1`.execute(
-    services.db,
-  );
+    select * from background_responses where response_id = ${responseId} and user_id = ${userId} and state = 'running'
+    limit 1`.execute(services.db);
   for (const row of rows) await follow(services, row);
 }
 

@@ -131,6 +131,19 @@ export class ConversationStore {
     return fullInputItem({ ...JSON.parse(this.#open(row)), id: row.id }, row.conversation_id, row.n);
   }
 
+  /** Those ids of the new items that the conversation has already. */
+  async #idsIn(
+    tx: Tx,
+    { user_id, conversation_id, items }: Pick<ItemRow, 'conversation_id'> & { user_id: string; items: readonly Json[] },
+  ): Promise<Set<string>> {
+    const ids = items.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
+    if (ids.length === 0) return new Set();
+    const { rows } = await sql<{ id: string }>`
+      select distinct id from conversation_items where user_id = ${user_id} and conversation_id = ${conversation_id}
+        and id = any(${ids}::text[])`.execute(tx);
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** Turns of one conversation wait for each other. */
   async #append(tx: Tx, id: string, userId: string, items: readonly Json[]): Promise<Json[]> {
     const bytes = items.map((item) => Buffer.byteLength(JSON.stringify(item)));
@@ -139,7 +152,17 @@ export class ConversationStore {
       update conversations set items = items + ${items.length}, bytes = bytes + ${sum}, next_n = next_n + ${items.length}, expires_at = ${this.#expiry()}
       where id = ${id} and user_id = ${userId} returning next_n - ${items.length} as first`;
     if (!row) throw conversationNotFound(id);
-    const shown = items.map((item, at) => fullInputItem(item, id.replace('conv_', ''), row.first + at));
+    const taken = await this.#idsIn(tx, { user_id: userId, conversation_id: id, items });
+    const shown = items.map((item, at) => {
+      const view = fullInputItem(item, id.replace('conv_', ''), row.first + at);
+      if (!taken.has(view.id)) {
+        taken.add(view.id);
+        return view;
+      }
+      // Providers repeat ids, and an item must be found by its own.
+      const { id: _, ...nameless } = item;
+      return fullInputItem(nameless, id.replace('conv_', ''), row.first + at);
+    });
     if (items.length > 0)
       await tx
         .insertInto('conversation_items')

@@ -28,6 +28,11 @@ export class ReplyRounds {
   #isRepeated = false;
   #isStarted = false;
 
+  /** Rounds that the provider has completed. */
+  get completed(): number {
+    return this.#completed;
+  }
+
   get items(): readonly HubItem[] {
     return this.#items;
   }

@@ -10,6 +10,7 @@ import * as rules from '../../rules/index.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
+import { withOwnIds } from './own-ids.ts';
 import { faultFromReply, faultOfReply, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
 import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
@@ -144,9 +145,11 @@ export class StreamResponse implements RoundResponse {
   }
 
   #onHubEvents(events: readonly dialects.HubEvent[]): void {
-    const { client } = this.#host;
-    for (const event of events) {
+    const { client, context, rounds } = this.#host;
+    const place = { requestId: context.call.id, round: rounds.completed };
+    for (const given of events) {
       if (this.#isOver) return;
+      const event = withOwnIds(given, place);
       if (event.kind === 'error') return this.#fail(event.error);
       if (event.kind !== 'ping' && !client.isStarted) this.#start();
       if (event.kind === 'start') this.model = event.model;

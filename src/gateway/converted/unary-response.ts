@@ -9,6 +9,7 @@ import { type FaultKind, faultRow, JSON_LIMITS, REPLY_LIMITS } from '../../rules
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { conversionHeaders, omittedFromReply } from './headers.ts';
+import { replyWithOwnIds } from './own-ids.ts';
 import { faultFromReply, faultOfReply, oversized, sizeOfItems, TOO_MANY_ITEMS } from './reply-error.ts';
 import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
@@ -80,7 +81,9 @@ export class UnaryResponse implements RoundResponse {
   #decode(body: unknown): HubReply {
     const { encoded } = this.#request.encodedFor(this.account);
     const { upstream } = this.#host.context.pair;
-    return readReply(upstream, encoded, body, this.#request.decodeContextFor(this.account));
+    const { context, rounds } = this.#host;
+    const reply = readReply(upstream, encoded, body, this.#request.decodeContextFor(this.account));
+    return replyWithOwnIds(reply, { requestId: context.call.id, round: rounds.completed });
   }
 
   #onReply(reply: HubReply, output: () => number): Fault | undefined {

@@ -80,7 +80,7 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
     admission?.release();
     if (background) await background.end(native.lostUsage(sentTo));
   }
-  if (CANCELS.has(operation)) await services.background.checkSoon(id);
+  if (CANCELS.has(operation)) await services.background.checkSoon(id, caller.key.userId);
 }
 
 const DELETES: ReadonlySet<InferenceOperation> = new Set(['responses.delete', 'interactions.delete'] as const);

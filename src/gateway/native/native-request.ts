@@ -23,7 +23,7 @@ export interface BackgroundStarter {
   begin(input: BackgroundInput): Promise<BackgroundCall>;
   /** Charges a response that has ended before its provider forgets it; throws when it is still running. */
   endBeforeDelete(responseId: string, userId: string): Promise<void>;
-  checkSoon(responseId: string): Promise<void>;
+  checkSoon(responseId: string, userId: string): Promise<void>;
 }
 export interface BackgroundInput {
   readonly call: Call;

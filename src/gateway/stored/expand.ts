@@ -7,7 +7,7 @@ import { type BodyReservation, SMALL_BODY_BYTES } from '../../platform/web/index
 import { STORED, WORKING_COPIES } from '../../rules/index.ts';
 import { NO_STORED_TURNS, type StoredReferences } from './references.ts';
 import type { StoredHead } from './response-cache.ts';
-import { previousNotFound, type ResponseStore, referenceSet } from './store.ts';
+import { cannotContinue, previousNotFound, type ResponseStore, referenceSet } from './store.ts';
 
 export interface StoredLoad {
   readonly userId: string;
@@ -33,7 +33,7 @@ export async function loadStoredTurns(references: StoredReferences, load: Stored
   // Before anything is read.
   if (bytes > SMALL_BODY_BYTES) reserve().add(bytes * WORKING_COPIES.converted);
   const earlier = head ? await store.conversation(head, userId) : [];
-  if (!earlier) throw previousNotFound(previousId ?? '');
+  if (!earlier) throw cannotContinue(previousId ?? '');
   const holders = await store.texts(
     held.map(({ id }) => id),
     userId,

@@ -64,20 +64,31 @@ export const storedHeadOf = (entry: CachedResponse): StoredHead => ({
   ...chainOf(entry),
 });
 
-/** By id. */
-export class ResponseCache extends RecentMap<string, CachedResponse> {
-  constructor() {
-    super({ entries: CACHE_ENTRIES, size: CACHE_BYTES, sizeOf: ({ bytes }) => bytes });
+/** By user and id: providers may give two users the same id. */
+export class ResponseCache {
+  readonly #entries = new RecentMap<string, CachedResponse>({
+    entries: CACHE_ENTRIES,
+    size: CACHE_BYTES,
+    sizeOf: ({ bytes }) => bytes,
+  });
+
+  set(entry: CachedResponse): void {
+    this.#entries.set(keyOf(entry.id, entry.userId), entry);
   }
 
   own(id: string, userId: string): CachedResponse | undefined {
-    const entry = this.get(id);
-    return entry?.userId === userId ? entry : undefined;
+    return this.#entries.get(keyOf(id, userId));
+  }
+
+  delete(id: string, userId: string): void {
+    this.#entries.delete(keyOf(id, userId));
   }
 
   /** Newest first. */
   visibleOf(userId: string): CachedResponse[] {
-    const own = this.values().filter((entry) => entry.userId === userId && !entry.isHidden);
+    const own = this.#entries.values().filter((entry) => entry.userId === userId && !entry.isHidden);
     return own.reverse();
   }
 }
+
+const keyOf = (id: string, userId: string): string => JSON.stringify([userId, id]);

@@ -57,7 +57,7 @@ export class ResponseStore {
     const { userId, keyId } = entry;
     const key = keyId === undefined ? undefined : { userId, keyId };
     if (chainOf(entry).bytes > STORED.conversationBytes || (key && this.#room.reached(key) !== undefined)) return;
-    this.#cache.set(entry.id, entry);
+    this.#cache.set(entry);
     if (this.#options.days === 0 || this.#queueBytes + entry.bytes > QUEUE_BYTES) return;
     if (key) this.#room.add(key, entry.bytes);
     this.#queue.push(entry);
@@ -111,32 +111,44 @@ export class ResponseStore {
     return text === undefined ? undefined : contentOfText(text);
   }
 
-  /** The texts of the response and of all before it, the earliest first. Undefined when one of them is lost. */
+  /** The texts of the response and of all before it, the earliest first. Undefined when one of them is lost, or follows itself. */
   async conversation({ id, turns }: StoredHead, userId: string): Promise<readonly string[] | undefined> {
     const texts: string[] = [];
+    const seen = new Set<string>();
     let next: string | undefined = id;
     // Those that are not written yet are the last ones.
     for (let cached = this.#cache.own(id, userId); cached?.text !== undefined; ) {
+      if (texts.length === turns || seen.has(cached.id)) return undefined;
+      seen.add(cached.id);
       texts.push(cached.text);
       next = cached.previous?.id;
       cached = next === undefined ? undefined : this.#cache.own(next, userId);
     }
-    if (next !== undefined) texts.push(...(await this.#readChain(next, userId)));
+    if (next !== undefined) texts.push(...(await this.#readChain(next, turns - texts.length, { userId, seen })));
     return texts.length === turns ? texts.reverse() : undefined;
   }
 
-  /** The last one first. */
-  async #readChain(id: string, userId: string): Promise<string[]> {
-    if (this.#options.days === 0) return [];
-    const { rows } = await sql<{ id: string; sealed: string }>`
+  /** The last one first. Only ids are read until it is certain that none comes twice. */
+  async #readChain(
+    id: string,
+    turns: number,
+    { userId, seen }: { readonly userId: string; readonly seen: ReadonlySet<string> },
+  ): Promise<string[]> {
+    if (this.#options.days === 0 || turns === 0) return [];
+    const { rows: links } = await sql<{ id: string }>`
       with recursive chain as (
-        select id, previous_id, sealed, 1 as turn from stored_responses where id = ${id} and user_id = ${userId}
+        select id, previous_id, 1 as turn from stored_responses where id = ${id} and user_id = ${userId}
         union all
-        select before.id, before.previous_id, before.sealed, turn + 1 from stored_responses before
+        select before.id, before.previous_id, turn + 1 from stored_responses before
         join chain on before.id = chain.previous_id
-        where before.user_id = ${userId} and turn < ${STORED.turns}
+        where before.user_id = ${userId} and turn < ${turns}
       )
-      select id, sealed from chain where sealed is not null order by turn`.execute(this.#options.db);
+      select id from chain order by turn`.execute(this.#options.db);
+    const ids = links.map((link) => link.id);
+    if (new Set([...seen, ...ids]).size < seen.size + ids.length) return [];
+    const { rows } = await sql<{ id: string; sealed: string }>`
+      select id, sealed from stored_responses where user_id = ${userId} and id = any(${ids}::text[])
+        and sealed is not null order by array_position(${ids}::text[], id)`.execute(this.#options.db);
     return this.#openAll(rows);
   }
 
@@ -220,7 +232,7 @@ export class ResponseStore {
     const found = await query.execute(this.#options.db).catch(() => undefined);
     if (!found) return cached;
     const gone = new Set(ids).difference(new Set(found.rows.map(({ id }) => id)));
-    for (const id of gone) this.#cache.delete(id);
+    for (const id of gone) this.#cache.delete(id, userId);
     return cached.filter(({ id }) => !gone.has(id));
   }
 
@@ -233,7 +245,7 @@ export class ResponseStore {
     if (!known) return false;
     const cached = this.#cache.own(id, userId);
     if (cached && known.isHere) cached.isHidden = true;
-    else this.#cache.delete(id);
+    else this.#cache.delete(id, userId);
     if (!this.isShared) return true;
     await this.flush();
     const { db, clock } = this.#options;
@@ -269,8 +281,20 @@ export class ResponseStore {
       try {
         await db
           .insertInto('stored_responses')
-          .values(batch.map((entry) => this.#rowOf(entry)))
-          .onConflict((conflict) => conflict.doNothing())
+          .values(newestOf(batch).map((entry) => this.#rowOf(entry)))
+          .onConflict((conflict) =>
+            conflict
+              .columns(['user_id', 'id'])
+              .doUpdateSet((row) => ({
+                account_id: row.ref('excluded.account_id'),
+                item_ids: row.ref('excluded.item_ids'),
+                tokens: row.ref('excluded.tokens'),
+                expires_at: row.ref('excluded.expires_at'),
+                is_hidden: false,
+              }))
+              // A provider repeats its ids: the newest response is the one that it still has. Content of ours is never replaced.
+              .where('stored_responses.sealed', 'is', null),
+          )
           .execute();
         for (const entry of batch) entry.isWritten = true;
         const stored = batch.filter(({ text }) => text !== undefined).map(({ userId }) => userId);
@@ -358,10 +382,23 @@ interface ItemRow extends Pick<Row<'stored_responses'>, 'id' | 'account_id' | 'i
 const sizeOf = (column: 'bytes' | 'chain_bytes') =>
   sql<number>`case when sealed is null then 0 else coalesce(nullif(${sql.ref(column)}, 0), octet_length(sealed)) end::float8`;
 
+/** One statement may write a row only once. */
+const newestOf = (batch: readonly CachedResponse[]): CachedResponse[] => [
+  ...new Map(batch.map((entry) => [JSON.stringify([entry.userId, entry.id]), entry])).values(),
+];
+
 export const previousNotFound = (id: string) =>
   fail('previous_response_not_found', `Previous response with id '${id.slice(0, 100)}' not found.`, {
     param: 'previous_response_id',
   });
+
+/** A turn before it was lost, or the turns name each other in a circle. */
+export const cannotContinue = (id: string) =>
+  fail(
+    'previous_response_not_found',
+    `The response '${id.slice(0, 100)}' cannot be continued, because its earlier turns are incomplete; send the conversation as input.`,
+    { param: 'previous_response_id' },
+  );
 
 /** References to single items in one request. */
 const MAX_REFERENCES = 1_000;
