@@ -1,9 +1,14 @@
 /** What a caller does about an error (G 7, V 7). Codes that only people and the admin token get have no row. */
 import type { ErrorCode } from '../../src/rules/errors.ts';
-import type { Words } from '../../src/rules/notation.ts';
 
 type AdminCode =
-  Words<'invalid_admin_token not_signed_in invalid_credentials invalid_link not_permitted cross_site_request object_not_found'>;
+  | 'invalid_admin_token'
+  | 'not_signed_in'
+  | 'invalid_credentials'
+  | 'invalid_link'
+  | 'not_permitted'
+  | 'cross_site_request'
+  | 'object_not_found';
 
 const OWN_ID = 'check the id, and use a key of the user who made the object';
 const OTHER_MODEL = 'use a model of another variant, or leave this step out';

@@ -1,5 +1,4 @@
 /** Chapters of the reference. */
-import { linesOf } from '../../src/rules/index.ts';
 
 interface Chapter {
   readonly name: string;
@@ -8,33 +7,47 @@ interface Chapter {
   readonly operations: readonly string[];
 }
 
-/** A line is `name: about | beginnings`. */
-const chapters = (text: string): readonly Chapter[] =>
-  linesOf(text).map((line) => {
-    const [, name = '', about = '', operations = ''] = /^(.*?): (.*) \| (.*)$/.exec(line) ?? [];
-    return { name, about, operations: operations.split(' ') };
-  });
-
 const GROUPS: Readonly<Record<string, readonly Chapter[]>> = {
-  'Text, images, models': chapters(`
-Messages: The messages dialect, on every group | messages.
-Chat completions: The chat-completions dialect, on every group | chat.
-Responses: The responses dialect, on every group; stored, background and WebSocket responses | responses.
-Generate content: The native generate-content dialect | generate.
-Embeddings: Vectors of texts | embeddings.
-Images: Making and editing images | images.
-Models and usage: What a key may use, and what its user has used | models. usage. billing.`),
-  Video: chapters(`
-Video tasks: The recommended entry to video | tasks.
-Videos: The compatibility entry, and results | videos. links. results.
-Callbacks: Deliveries of the state of tasks | callbacks.
-Assets: Private assets and their groups | assets. assetGroups.
-Real persons: Authorizations of real persons | sessions.
-Public characters: The catalog of characters | characters.`),
-  Operators: chapters(`
-Admin: The API of operators; it takes the admin token, not an API key | admin.
-Health: Load balancers, metrics, this document, and reports of providers | operator. provider.`),
-  Console: chapters('Console: The API of the console, by cookie; it changes with the console | console.'),
+  'Text, images, models': [
+    { name: 'Messages', about: 'The messages dialect, on every group', operations: ['messages.'] },
+    { name: 'Chat completions', about: 'The chat-completions dialect, on every group', operations: ['chat.'] },
+    {
+      name: 'Responses',
+      about: 'The responses dialect, on every group; stored, background and WebSocket responses',
+      operations: ['responses.'],
+    },
+    { name: 'Generate content', about: 'The native generate-content dialect', operations: ['generate.'] },
+    { name: 'Embeddings', about: 'Vectors of texts', operations: ['embeddings.'] },
+    { name: 'Images', about: 'Making and editing images', operations: ['images.'] },
+    {
+      name: 'Models and usage',
+      about: 'What a key may use, and what its user has used',
+      operations: ['models.', 'usage.', 'billing.'],
+    },
+  ],
+  Video: [
+    { name: 'Video tasks', about: 'The recommended entry to video', operations: ['tasks.'] },
+    { name: 'Videos', about: 'The compatibility entry, and results', operations: ['videos.', 'links.', 'results.'] },
+    { name: 'Callbacks', about: 'Deliveries of the state of tasks', operations: ['callbacks.'] },
+    { name: 'Assets', about: 'Private assets and their groups', operations: ['assets.', 'assetGroups.'] },
+    { name: 'Real persons', about: 'Authorizations of real persons', operations: ['sessions.'] },
+    { name: 'Public characters', about: 'The catalog of characters', operations: ['characters.'] },
+  ],
+  Operators: [
+    { name: 'Admin', about: 'The API of operators; it takes the admin token, not an API key', operations: ['admin.'] },
+    {
+      name: 'Health',
+      about: 'Load balancers, metrics, this document, and reports of providers',
+      operations: ['operator.', 'provider.'],
+    },
+  ],
+  Console: [
+    {
+      name: 'Console',
+      about: 'The API of the console, by cookie; it changes with the console',
+      operations: ['console.'],
+    },
+  ],
 };
 
 const CHAPTERS = Object.values(GROUPS).flat();

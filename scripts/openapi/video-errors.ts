@@ -1,21 +1,39 @@
 /** Error codes that each task operation can return. V 7 explains them. */
 import type { ErrorCode, OfferedVideoOperation } from '../../src/rules/index.ts';
-import { words } from '../../src/rules/index.ts';
 
-const EVERY = words(
-  'invalid_request invalid_api_key key_not_allowed rate_limit_exceeded internal_error server_is_overloaded',
+const EVERY = [
+  'invalid_request',
+  'invalid_api_key',
+  'key_not_allowed',
+  'rate_limit_exceeded',
+  'internal_error',
+  'server_is_overloaded',
   'shutting_down',
-);
+] as const;
 
 const CREATE = [
   ...EVERY,
-  ...words(
-    'unsupported_video_parameter invalid_asset_reference insufficient_balance model_not_allowed model_not_found',
-    'file_not_found asset_not_found asset_kind_mismatch asset_invalid asset_not_ready asset_binding_conflict',
-    'asset_channel_mismatch asset_binding_unavailable asset_route_group_unavailable',
-    'asset_route_group_misconfigured public_character_not_found task_not_found request_timeout',
-    'idempotency_conflict idempotency_in_progress no_upstream_account',
-  ),
+  'unsupported_video_parameter',
+  'invalid_asset_reference',
+  'insufficient_balance',
+  'model_not_allowed',
+  'model_not_found',
+  'file_not_found',
+  'asset_not_found',
+  'asset_kind_mismatch',
+  'asset_invalid',
+  'asset_not_ready',
+  'asset_binding_conflict',
+  'asset_channel_mismatch',
+  'asset_binding_unavailable',
+  'asset_route_group_unavailable',
+  'asset_route_group_misconfigured',
+  'public_character_not_found',
+  'task_not_found',
+  'request_timeout',
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'no_upstream_account',
 ] as const;
 /** Nothing is claimed, held or sent. */
 const ESTIMATE = CREATE.filter(
@@ -24,22 +42,27 @@ const ESTIMATE = CREATE.filter(
 );
 const LIST = EVERY;
 const READ = [...EVERY, 'task_not_found'] as const;
-const DELETE = [...READ, ...words('task_cancel_not_supported task_delete_not_supported task_not_cancellable')] as const;
+const DELETE = [...READ, 'task_cancel_not_supported', 'task_delete_not_supported', 'task_not_cancellable'] as const;
 
-const RESULT = [...READ, ...words('video_not_ready video_result_expired upstream_error upstream_timeout')] as const;
+const RESULT = [...READ, 'video_not_ready', 'video_result_expired', 'upstream_error', 'upstream_timeout'] as const;
 
 const ASSETS = [...LIST, 'asset_route_group_unavailable'] as const;
 const CREATE_SESSION = [
   ...ASSETS,
-  ...words(
-    'model_not_allowed model_not_found request_timeout idempotency_conflict idempotency_in_progress',
-    'asset_route_group_misconfigured asset_upstream_unavailable',
-  ),
+  'model_not_allowed',
+  'model_not_found',
+  'request_timeout',
+  'idempotency_conflict',
+  'idempotency_in_progress',
+  'asset_route_group_misconfigured',
+  'asset_upstream_unavailable',
 ] as const;
 const CREATE_ASSET_GROUP = [...CREATE_SESSION, 'asset_group_not_found'] as const;
 const REFRESH_ASSET = [
   ...ASSETS,
-  ...words('asset_not_found asset_route_group_misconfigured asset_upstream_unavailable'),
+  'asset_not_found',
+  'asset_route_group_misconfigured',
+  'asset_upstream_unavailable',
 ] as const;
 
 export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, readonly ErrorCode[]>> = {
@@ -69,11 +92,16 @@ export const VIDEO_OPERATION_ERRORS: Readonly<Record<OfferedVideoOperation, read
   'assetGroups.get': [...EVERY, 'asset_group_not_found'],
   'assetGroups.delete': [
     ...ASSETS,
-    ...words('asset_group_not_found asset_group_not_empty asset_group_delete_not_supported'),
+    'asset_group_not_found',
+    'asset_group_not_empty',
+    'asset_group_delete_not_supported',
   ],
   'assets.create': [
     ...CREATE_ASSET_GROUP,
-    ...words('file_not_found asset_not_found asset_channel_mismatch asset_binding_unavailable'),
+    'file_not_found',
+    'asset_not_found',
+    'asset_channel_mismatch',
+    'asset_binding_unavailable',
   ],
   'assets.list': ASSETS,
   'assets.get': [...EVERY, 'asset_not_found'],
