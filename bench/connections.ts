@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- connections`: what a new connection costs beside Node's own server, what two workers on two cores serve beside one on one,
- * and what 1,500 clients that connect at once do to each other and to health checks. `--seconds` for each measurement.
+ * `npm run bench -- connections`: what a new connection costs beside Node's own server, what two workers on two cores
+ * serve beside one on one, and what 1,500 clients that connect at once do to each other and to health checks.
+ * `--seconds` for each measurement.
  */
 import { parseArgs } from 'node:util';
 import { freePort, sendOrder, startHelper } from './child.ts';
@@ -56,8 +57,12 @@ async function printCrowd(): Promise<void> {
   const [report, health] = await Promise.all([
     sendOrder<LoadReport>(misuse, { port, request, connections: CROWD, ms: MS }),
     sendOrder<LoadReport>(prober, {
-      ...{ port: healthPort, request: HEALTH, connections: 1 },
-      ...{ ms: MS, isNew: true, pauseMs: PROBE_MS },
+      port: healthPort,
+      request: HEALTH,
+      connections: 1,
+      ms: MS,
+      isNew: true,
+      pauseMs: PROBE_MS,
     }),
   ]);
   await Promise.all([prober.stop(), target.stop()]);
@@ -70,8 +75,9 @@ async function printCrowd(): Promise<void> {
 }
 
 /**
- * The load shares the two cores, so that the ratio of the rates is a lower bound. CPU time does not depend on who shares the cores: with
- * cores of their own, two workers serve twice as much as one, divided by what a request costs more.
+ * The load shares the two cores, so that the ratio of the rates is a lower bound. CPU time does not depend on who
+ * shares the cores: with cores of their own, two workers serve twice as much as one, divided by what a request costs
+ * more.
  */
 async function printWorkers(): Promise<void> {
   const kept: Costed[] = [];

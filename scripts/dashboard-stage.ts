@@ -1,4 +1,7 @@
-/** Two servers with simulated providers behind a real Prometheus, and the traffic of some minutes, of which the second third is troubled. */
+/**
+ * Two servers with simulated providers behind a real Prometheus, and the traffic of some minutes, of which the second
+ * third is troubled.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -35,8 +38,15 @@ export async function withStage(folder: string, program: string, run: (stage: St
   const urls: string[] = [];
   for (const name of ['gateway-1', 'gateway-2']) {
     const server = launch(['serve', '--config', config], {
-      ...{ DATABASE_URL: embedded.url, DATA_DIR: join(folder, name), MASTER_KEY: `k1:${'dashboard-'.repeat(4)}` },
-      ...{ HOST: '127.0.0.1', PORT: '0', DEMO: 'off', SHEDDING: 'on', ALARM_CHECK_MS: '5000', LOG_LEVEL: 'error' },
+      DATABASE_URL: embedded.url,
+      DATA_DIR: join(folder, name),
+      MASTER_KEY: `k1:${'dashboard-'.repeat(4)}`,
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DEMO: 'off',
+      SHEDDING: 'on',
+      ALARM_CHECK_MS: '5000',
+      LOG_LEVEL: 'error',
     });
     stack.defer(async () => void (await server.stop()));
     urls.push((await server.until(/Dragoman is ready at (\S+)/, TIMEOUT_MS))[1] ?? '');

@@ -104,6 +104,7 @@ export function sampleOf(document: Document, schema: Schema, depth = 0): unknown
         .filter(([name, member]) => schema.required?.includes(name) || member.examples !== undefined)
         .map(([name, member]) => [name, sampleOf(document, member, depth + 1)]),
     );
-  return type === 'integer' || type === 'number' ? (schema.minimum ?? 1) : type === 'boolean' ? true : 'text';
+  if (type === 'integer' || type === 'number') return schema.minimum ?? 1;
+  return type === 'boolean' ? true : 'text';
 }
 const MAX_DEPTH = 3;

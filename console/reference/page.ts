@@ -1,5 +1,16 @@
-/** The pages of /docs: one for each tag of openapi.json with its examples, the guides, the errors, the limits, and one that leads to all. */
-import { type Document, type Endpoint, endpointsOf, type Parameter, responseOf, sampleOf } from './document.ts';
+/**
+ * The pages of /docs: one for each tag of openapi.json with its examples, the guides, the errors, the limits, and one
+ * that leads to all.
+ */
+import {
+  type Document,
+  type Endpoint,
+  endpointsOf,
+  type Parameter,
+  responseOf,
+  type Schema,
+  sampleOf,
+} from './document.ts';
 import { errorsHtml } from './errors.ts';
 import { examplesHtml, hasExample } from './examples.ts';
 import { type Guide, guideLinks, renderGuides } from './guides.ts';
@@ -161,13 +172,16 @@ const parametersHtml = (schemas: SchemaHtml, parameters: readonly Parameter[]): 
         )
         .join('')}</dl>`;
 
+const bodyHtml = (schemas: SchemaHtml, schema: Schema): string =>
+  schema.$ref ? ` → ${schemas.type(schema)}` : schemas.fields(schema);
+
 function responsesHtml(document: Document, schemas: SchemaHtml, { responses }: Endpoint): string {
   const lines = Object.entries(responses).map(([status, given]) => {
     const { description = '', content = {} } = responseOf(document, given);
     const { schema } = content[JSON_TYPE] ?? {};
     const isError = status >= '400';
     const codes = isError ? description.split(', ').map((code) => `<code>${escapeText(code)}</code>`) : [];
-    const body = isError || !schema ? '' : schema.$ref ? ` → ${schemas.type(schema)}` : schemas.fields(schema);
+    const body = isError || !schema ? '' : bodyHtml(schemas, schema);
     return `<dt data-bad="${isError}">${escapeText(status)}</dt><dd>${/^[a-z_]+(?:, [a-z_]+)*$/.test(description) && isError ? codes.join(' ') : inline(description)}${body}</dd>`;
   });
   return `<h3>Responses</h3><dl class="responses">${lines.join('')}</dl>`;

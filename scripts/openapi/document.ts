@@ -1,4 +1,7 @@
-/** The API as an OpenAPI 3.1 document, derived from the endpoint tables, the video rules and the zod schemas of our own formats. */
+/**
+ * The API as an OpenAPI 3.1 document, derived from the endpoint tables, the video rules and the zod schemas of our own
+ * formats.
+ */
 import type { z } from 'zod';
 import * as rules from '../../src/rules/index.ts';
 import { ADMIN_SUCCESSES, type Successes } from './admin-responses.ts';
@@ -195,5 +198,7 @@ const pathParameters = (path: string, id: string): object[] =>
   }));
 
 /** A model of the demo. */
-const modelExample = (id: string): string =>
-  /embed/i.test(id) ? 'demo-embedding' : id.startsWith('generate.') ? 'demo-generate' : 'demo-messages';
+function modelExample(id: string): string {
+  if (/embed/i.test(id)) return 'demo-embedding';
+  return id.startsWith('generate.') ? 'demo-generate' : 'demo-messages';
+}

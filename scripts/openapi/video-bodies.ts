@@ -1,4 +1,7 @@
-/** Bodies of create requests for video tasks as JSON Schema, derived from the sheets of the models (V 4.1, V 4.2, V 4.7). */
+/**
+ * Bodies of create requests for video tasks as JSON Schema, derived from the sheets of the models (V 4.1, V 4.2,
+ * V 4.7).
+ */
 import {
   type AddressForm,
   CONTENT_ITEMS,
@@ -20,7 +23,10 @@ import { type Schema, type Schemas, TEXT } from './schema.ts';
 
 const MIB = 2 ** 20;
 const closed = (properties: Schemas, required: readonly string[], more: Schema = {}): Schema => ({
-  ...{ type: 'object', properties, required, additionalProperties: false },
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
   ...more,
 });
 const excludes = (pairs: readonly (readonly [string, string])[]): Schema => ({

@@ -163,8 +163,10 @@ function responsesFacts({ output, status, incomplete_details, usage }: JsonRecor
   };
 }
 
-const stopOf = (calls: readonly ToolCall[], refusal: string): Stop =>
-  calls.length > 0 ? 'tool' : refusal ? 'declined' : 'end';
+function stopOf(calls: readonly ToolCall[], refusal: string): Stop {
+  if (calls.length > 0) return 'tool';
+  return refusal ? 'declined' : 'end';
+}
 
 /** Also tools that the client runs and the provider has shaped. */
 function responsesCall(item: JsonRecord): readonly ToolCall[] {
@@ -202,9 +204,14 @@ function generateFacts({ candidates, usageMetadata, promptFeedback }: JsonRecord
     ...(parts.some(({ inlineData }) => textOf(recordOf(inlineData).mimeType).startsWith('audio/')) && {
       hasAudio: true,
     }),
-    stop: declined ? 'declined' : reason === 'MAX_TOKENS' ? 'length' : calls.length > 0 ? 'tool' : 'end',
+    stop: declined ? 'declined' : generateStop(reason, calls),
     tokens: reported(generateTokens(recordOf(usageMetadata))),
   };
+}
+
+function generateStop(reason: string, calls: readonly ToolCall[]): Stop {
+  if (reason === 'MAX_TOKENS') return 'length';
+  return calls.length > 0 ? 'tool' : 'end';
 }
 
 const GENERATE_DECLINED = /SAFETY|RECITATION|LANGUAGE|BLOCKLIST|PROHIBITED_CONTENT|SPII|MODEL_ARMOR/;

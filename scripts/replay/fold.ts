@@ -1,6 +1,6 @@
 /**
- * Folds the events of a recorded response into one object of the unary form. It reads what the provider sent, not what the gateway
- * makes of it, so it shares no code with `src/dialects/`.
+ * Folds the events of a recorded response into one object of the unary form. It reads what the provider sent, not what
+ * the gateway makes of it, so it shares no code with `src/dialects/`.
  */
 import type { UpstreamDialect } from '../../src/rules/index.ts';
 import { isRecord, type JsonRecord, jsonOf, listOf, type Recording, recordOf, textOf } from './recording.ts';
@@ -93,8 +93,10 @@ function foldChat(events: readonly JsonRecord[]): JsonRecord {
   return { ...whole, choices: [{ message: { ...message, tool_calls: calls }, finish_reason: finish }] };
 }
 
-const partsOf = (content: unknown): readonly JsonRecord[] =>
-  Array.isArray(content) ? listOf(content) : textOf(content) ? [{ type: 'text', text: content }] : [];
+function partsOf(content: unknown): readonly JsonRecord[] {
+  if (Array.isArray(content)) return listOf(content);
+  return textOf(content) ? [{ type: 'text', text: content }] : [];
+}
 
 /** A call goes on under its index; another id under the same index begins a new one. */
 function addCall(calls: Open[], { index, id, type, ...more }: JsonRecord): void {

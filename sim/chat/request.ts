@@ -2,7 +2,15 @@
 import { Failure, invalid } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import { isObject, type JsonObject, numberOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';
-import { type Call, type Choice, type NeutralRequest, type Tool, type Turn, turn } from '../neutral-request.ts';
+import {
+  type Call,
+  type Choice,
+  type NeutralRequest,
+  type Thinking,
+  type Tool,
+  type Turn,
+  turn,
+} from '../neutral-request.ts';
 import { checkServer, thinkingOn } from './servers.ts';
 
 /** Reads a Chat Completions request; throws the 400 that the provider would return. */
@@ -30,7 +38,7 @@ export function readRequest(exchange: Exchange): NeutralRequest {
     tools,
     choice: readChoice(json.tool_choice ?? json.function_call, tools),
     parallel: json.parallel_tool_calls !== false,
-    thinking: server ? thinkingOn(server, json) : effort === '' || effort === 'none' ? 'off' : 'hidden',
+    thinking: server ? thinkingOn(server, json) : thinkingAt(effort),
     ...(format.type === 'json_object' && { format: {} }),
     ...(format.type === 'json_schema' && { format: { schema: objectOf(objectOf(format.json_schema).schema) } }),
     ...(maxTokens !== undefined && { maxTokens }),
@@ -38,6 +46,8 @@ export function readRequest(exchange: Exchange): NeutralRequest {
     cacheTtl: JSON.stringify(json.messages).includes('"prompt_cache_breakpoint"') ? '5m' : 'none',
   };
 }
+
+const thinkingAt = (effort: string): Thinking => (effort === '' || effort === 'none' ? 'off' : 'hidden');
 
 const ROLES = ['developer', 'system', 'user', 'assistant', 'tool', 'function'];
 

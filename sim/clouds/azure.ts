@@ -1,6 +1,6 @@
 /**
- * A resource of Azure OpenAI and its directory: Entra's token endpoint, the metadata service of a machine, and the two forms of the API.
- * Checks the form, the audience and the role of a credential, versions, and names of deployments.
+ * A resource of Azure OpenAI and its directory: Entra's token endpoint, the metadata service of a machine, and the two
+ * forms of the API. Checks the form, the audience and the role of a credential, versions, and names of deployments.
  */
 import { constants, verify, X509Certificate } from 'node:crypto';
 import { Failure } from '../errors.ts';
@@ -199,7 +199,8 @@ function checkCredential(exchange: CloudExchange): void {
 
 function checkVersion(exchange: CloudExchange, isV1: boolean, path: string): void {
   const version = exchange.query.get('api-version');
-  const known = isV1 ? V1_VERSIONS : path.startsWith('/responses') ? RESPONSES_VERSIONS : VERSIONS;
+  const dated = path.startsWith('/responses') ? RESPONSES_VERSIONS : VERSIONS;
+  const known = isV1 ? V1_VERSIONS : dated;
   if (known.some((one) => one === version)) return;
   throw new Failure(404, 'Resource not found', { whole: { error: { code: '404', message: 'Resource not found' } } });
 }

@@ -1,4 +1,7 @@
-/** The batch APIs of OpenAI and of Anthropic in front of a simulated provider, which replies to each request of a batch. Other paths pass. */
+/**
+ * The batch APIs of OpenAI and of Anthropic in front of a simulated provider, which replies to each request of a batch.
+ * Other paths pass.
+ */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,8 +28,8 @@ export interface BatchProvider {
   readonly batches: ProviderBatch[];
   readonly files: Map<string, string>;
   /**
-   * `refuse`: no batch is created. `fail`: its file is found invalid. `hold`: it runs until `finish`. `lose`: it is created, and the connection
-   * breaks. `break`: the connection breaks before.
+   * `refuse`: no batch is created. `fail`: its file is found invalid. `hold`: it runs until `finish`. `lose`: it is
+   * created, and the connection breaks. `break`: the connection breaks before.
    */
   mode: 'serve' | 'refuse' | 'fail' | 'hold' | 'lose' | 'break';
   /** Requests to which no response comes until `resume`, as method and path. */
@@ -161,8 +164,13 @@ export async function startBatchProvider(sim: () => string): Promise<BatchProvid
       asked.requests?.map(({ custom_id: customId, params }) => ({ customId, url: '/v1/messages', body: params })) ??
       lines.map((line) => JSON.parse(line)).map(({ custom_id: customId, ...rest }) => ({ customId, ...rest }));
     const batch: ProviderBatch = {
-      ...{ id: newId('msgbatch'), isMessages: kind !== 'batches', inputFile: asked.input_file_id ?? '', requests },
-      ...{ status: provider.mode === 'fail' ? 'failed' : 'in_progress', output: [], errors: [] },
+      id: newId('msgbatch'),
+      isMessages: kind !== 'batches',
+      inputFile: asked.input_file_id ?? '',
+      requests,
+      status: provider.mode === 'fail' ? 'failed' : 'in_progress',
+      output: [],
+      errors: [],
       headers: { ...headers, 'content-type': 'application/json' },
     };
     provider.batches.push(batch);
@@ -191,7 +199,11 @@ export async function startBatchProvider(sim: () => string): Promise<BatchProvid
       };
     }
     return {
-      ...{ id, object: 'batch', status, input_file_id: inputFile, created_at: Math.floor(created.getTime() / 1_000) },
+      id,
+      object: 'batch',
+      status,
+      input_file_id: inputFile,
+      created_at: Math.floor(created.getTime() / 1_000),
       ...{
         output_file_id: output.length > 0 ? `out_${id}` : undefined,
         error_file_id: errors.length > 0 ? `err_${id}` : undefined,

@@ -40,9 +40,12 @@ export function certificateFor(
 /** Encodes tag, length and value (DER). */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const value = Buffer.concat(parts);
-  const { length } = value;
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...size]), value]);
+  return Buffer.concat([Buffer.from([tag, ...derLength(value.length)]), value]);
+}
+
+function derLength(length: number): readonly number[] {
+  if (length < 0x80) return [length];
+  return length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
 }
 
 function sequence(...parts: readonly Buffer[]): Buffer {

@@ -1,6 +1,6 @@
 /**
- * Requests that make a provider read or write more than they seem to ask for, with what it reports then. `TRIED_FIRST` passed the bound once or
- * was found with the tables of known members; `TRIED_LATER` was tried after them.
+ * Requests that make a provider read or write more than they seem to ask for, with what it reports then. `TRIED_FIRST`
+ * passed the bound once or was found with the tables of known members; `TRIED_LATER` was tried after them.
  */
 export type Api = keyof typeof APIS;
 export const APIS = {
@@ -30,7 +30,10 @@ export interface Way {
 }
 const way = (api: Api, about: string, more: object, report: Report = LONG): Way => ({ api, about, more, report });
 const part = (api: Api, about: string, content: object, report: Report = LONG): Way => ({
-  ...{ api, about, content: [content], report },
+  api,
+  about,
+  content: [content],
+  report,
 });
 export const FILM_URL = 'https://example.com/a.mp4';
 const MCP = { type: 'mcp', server_label: 'a', server_url: 'https://example.com' };
@@ -143,7 +146,9 @@ export const TRIED_FIRST: readonly Way[] = [
   way('form', 'a count in brackets', { 'n[]': '10' }, [10, 20_000]),
 ];
 
-/** Thirty and more that were tried after the tables were written, from the types of the SDKs and the pages of servers. */
+/**
+ * Thirty and more that were tried after the tables were written, from the types of the SDKs and the pages of servers.
+ */
 export const TRIED_LATER: readonly Way[] = [
   way('chat', 'openrouter: a search by the name of the model', { model: 'MODEL:online' }),
   way('chat', 'openrouter: a stored preset', { preset: 'research' }),
@@ -179,7 +184,8 @@ export const TRIED_LATER: readonly Way[] = [
         role: 'user',
         content: [
           {
-            ...{ type: 'tool_result', tool_use_id: 't' },
+            type: 'tool_result',
+            tool_use_id: 't',
             content: [{ type: 'document', source: { type: 'url', url: FILM_URL } }],
           },
         ],
@@ -267,7 +273,9 @@ export const HARMLESS: readonly Way[] = [
     'messages',
     'metadata, caching and thinking',
     {
-      ...{ metadata: { user_id: 'u' }, cache_control: { type: 'ephemeral' }, thinking: { type: 'disabled' } },
+      metadata: { user_id: 'u' },
+      cache_control: { type: 'ephemeral' },
+      thinking: { type: 'disabled' },
     },
     [10, 16],
   ),

@@ -1,4 +1,7 @@
-/** Adding and changing accounts. A new account is a document of the configuration that names only it; a change sends what differs. */
+/**
+ * Adding and changing accounts. A new account is a document of the configuration that names only it; a change sends
+ * what differs.
+ */
 import { type ReactNode, useRef, useState } from 'react';
 import type { AccountKind } from '../../../src/rules/account-kinds.ts';
 import { chatServerChoices } from '../../../src/rules/chat-presets.ts';
@@ -271,7 +274,8 @@ export const accountFacts = (account: ShownAccount, style: GroupStyle | undefine
 function factOf(value: unknown): ReactNode {
   if (typeof value !== 'object') return value as ReactNode;
   const isEmpty = value === null || Object.keys(value).length === 0;
-  return isEmpty ? undefined : Array.isArray(value) ? value.join(', ') : <code>{JSON.stringify(value)}</code>;
+  if (isEmpty) return undefined;
+  return Array.isArray(value) ? value.join(', ') : <code>{JSON.stringify(value)}</code>;
 }
 
 const serverField = ({ preset }: ShownAccount): FieldSpec => ({

@@ -319,7 +319,8 @@ const HealthStrip = ({ points }: { readonly points: readonly StatsPoint[] }) => 
 function toneOf(point: StatsPoint | undefined): string {
   if (!point || point.requests === 0) return 'none';
   const share = point.errors.provider / point.requests;
-  return share === 0 ? 'ok' : share < 0.2 ? 'some' : 'bad';
+  if (share === 0) return 'ok';
+  return share < 0.2 ? 'some' : 'bad';
 }
 
 const COOLDOWN_COLUMNS = [

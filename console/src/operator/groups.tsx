@@ -7,7 +7,7 @@ import { Opener } from '../parts/dialog.tsx';
 import { FormDialog } from '../parts/form.tsx';
 import { POLL_MS } from '../parts/list.tsx';
 import { Load, Page } from '../parts/page.tsx';
-import { State } from '../parts/state.tsx';
+import { State, type Tone } from '../parts/state.tsx';
 import { Table } from '../parts/table.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
@@ -68,13 +68,19 @@ const AccountsUp = ({
   readonly accounts: readonly ShownAccount[];
 }) => {
   const up = accounts.filter((account) => ['healthy', 'full'].includes(account.state)).length;
-  const tone = up === 0 ? 'bad' : up < accounts.length ? 'warn' : 'ok';
   return (
     <Link to={paths.accounts} search={{ group: group.id } as never}>
-      <State tone={tone}>{up === 0 ? t('No usable account') : operatorTexts.group.up(up, accounts.length)}</State>
+      <State tone={toneOf(up, accounts.length)}>
+        {up === 0 ? t('No usable account') : operatorTexts.group.up(up, accounts.length)}
+      </State>
     </Link>
   );
 };
+
+function toneOf(up: number, all: number): Tone {
+  if (up === 0) return 'bad';
+  return up < all ? 'warn' : 'ok';
+}
 
 const GroupForm = ({ group }: { readonly group?: ShownGroup }) => {
   return (

@@ -335,7 +335,10 @@ function moneySeries({ data, period }: OperatorUsagePage): { readonly times: str
         label: t('Provider cost'),
         color: 2,
         dash: true,
-        values: lines.map((line) => (!line ? 0 : line.cost === null ? undefined : chartValue(line.cost))),
+        values: lines.map((line) => {
+          if (!line) return 0;
+          return line.cost === null ? undefined : chartValue(line.cost);
+        }),
       },
     ],
   };

@@ -53,9 +53,8 @@ export const LimitUsed = ({ wallet }: { readonly wallet: WalletReport }) => {
     .toSorted((one, other) => other.share - one.share);
   if (!fullest) return null;
   const { share, limit, used } = fullest;
-  const tone = share >= 1 ? 'bad' : share >= NEAR ? 'warn' : 'ok';
   return (
-    <span className="limit-used" data-tone={tone}>
+    <span className="limit-used" data-tone={toneOf(share)}>
       <meter aria-label={texts.user.used} min={0} max={1} value={Math.min(1, share)} />
       <span className="nowrap">{texts.user[used](Math.floor(share * 100), exactMoney(limit))}</span>
     </span>
@@ -63,6 +62,11 @@ export const LimitUsed = ({ wallet }: { readonly wallet: WalletReport }) => {
 };
 
 const NEAR = 0.8;
+
+function toneOf(share: number): string {
+  if (share >= 1) return 'bad';
+  return share >= NEAR ? 'warn' : 'ok';
+}
 
 export const Users = () => (
   <Page title={pages.users.title} actions={<MakeUser />}>

@@ -1,4 +1,7 @@
-/** Forms from a list of fields: the one way in which the console changes something. The server validates; its errors are shown at their fields. */
+/**
+ * Forms from a list of fields: the one way in which the console changes something. The server validates; its errors are
+ * shown at their fields.
+ */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { during, Problem } from '../api/client.ts';
@@ -44,8 +47,8 @@ interface FormProps {
   /** Empty fields are absent from the values, or null when `clearsEmpty`. */
   readonly clearsEmpty?: boolean;
   /**
-   * The object that is changed, as it was read. The form shows what differs and sends only that, and the server refuses it when
-   * another person has changed the same since.
+   * The object that is changed, as it was read. The form shows what differs and sends only that, and the server refuses
+   * it when another person has changed the same since.
    */
   readonly original?: object | undefined;
   /** `submit` gets unchanged members too, and leaves them out itself. */
@@ -303,6 +306,12 @@ interface TextInputProps {
   readonly shared: { readonly id: string; readonly name: string };
 }
 
+const INPUT_TYPES: Readonly<Partial<Record<NonNullable<FieldSpec['kind']>, string>>> = {
+  password: 'password',
+  email: 'email',
+  time: 'datetime-local',
+};
+
 /** Another suggested value replaces the one before it, unless the person has typed. */
 const TextInput = ({ spec, shared }: TextInputProps) => {
   const { kind = 'text', isReadOnly, placeholder } = spec;
@@ -313,12 +322,11 @@ const TextInput = ({ spec, shared }: TextInputProps) => {
     if (input.current?.value === suggested.current) input.current.value = text;
     suggested.current = text;
   }, [text]);
-  const type = kind === 'password' || kind === 'email' ? kind : kind === 'time' ? 'datetime-local' : 'text';
   return (
     <input
       {...shared}
       ref={input}
-      type={type}
+      type={INPUT_TYPES[kind] ?? 'text'}
       defaultValue={text}
       placeholder={placeholder}
       autoComplete={spec.autoComplete ?? 'off'}

@@ -1,4 +1,6 @@
-/** A filtered list in pages. Filters, order and page are in the address; new rows wait until the reader asks for them. */
+/**
+ * A filtered list in pages. Filters, order and page are in the address; new rows wait until the reader asks for them.
+ */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useState } from 'react';
@@ -44,6 +46,8 @@ interface ListPageProps<T> {
 const PAGE_ROWS = 50;
 export const POLL_MS = 5_000;
 
+const olderLabel = (searchedTo: unknown): string => (searchedTo ? texts.table.searchOn : texts.older);
+
 export function FilteredList<T>(props: ListPageProps<T>) {
   const { page, name, load, fixed = {}, filters = [], columns, rowKey, open, empty, isLive = false, views } = props;
   const { isPart = false, defaults = {}, order, totalOf } = props;
@@ -54,7 +58,8 @@ export function FilteredList<T>(props: ListPageProps<T>) {
   const cursor = cursorOf(search);
   const by = orderIn(search)?.by;
   const sorted = columns.find((column) => column.sort !== undefined && column.sort === by);
-  const sort = sorted?.isLargestFirst ? by : sorted ? search.sort : order;
+  const sortedBy = sorted?.isLargestFirst ? by : search.sort;
+  const sort = sorted ? sortedBy : order;
   const isByTime = isLive && sort === undefined;
   const isAtTop = cursor === undefined && sort === undefined;
   const queryKey = [name, fixed, chosen, range, start, end, sort, cursor];
@@ -135,7 +140,7 @@ export function FilteredList<T>(props: ListPageProps<T>) {
                   disabled={!list.has_more || list.next_cursor === null}
                   onClick={() => go(olderPage(search, list.next_cursor ?? ''))}
                 >
-                  {!isByTime ? t('Next') : list.searched_to ? texts.table.searchOn : texts.older}
+                  {isByTime ? olderLabel(list.searched_to) : t('Next')}
                 </button>
               </nav>
             )}
@@ -175,7 +180,10 @@ const EmptyText = ({ isFiltered, searchedTo, empty, clear }: EmptyProps) =>
     </>
   );
 
-/** Rows do not move under the reader: changed rows are updated in place, and new ones are counted until they are asked for. */
+/**
+ * Rows do not move under the reader: changed rows are updated in place, and new ones are counted until they are asked
+ * for.
+ */
 function useSteadyRows<T>(latest: readonly T[] | undefined, rowKey: (row: T) => string, list: string) {
   const [shown, setShown] = useState<{ readonly list: string; readonly keys: readonly string[] }>();
   const isSame = shown?.list === list;

@@ -1,4 +1,7 @@
-/** The usual parts of Markdown as elements. Nothing of the text becomes markup: what is not understood is shown as it is. */
+/**
+ * The usual parts of Markdown as elements. Nothing of the text becomes markup: what is not understood is shown as it
+ * is.
+ */
 import { Fragment, type ReactNode } from 'react';
 import { INLINE } from './inline.ts';
 
@@ -68,7 +71,7 @@ function blockOf(kind: 'heading' | 'list' | 'quote' | 'paragraph', lines: readon
       isOrdered: ITEM.exec(lines[0] ?? '')?.[2] !== undefined,
       items: lines.map((line) => ITEM.exec(line)?.[3] ?? line),
     };
-  const pattern = kind === 'heading' ? HEADING : kind === 'quote' ? QUOTE : undefined;
+  const pattern = { heading: HEADING, quote: QUOTE, paragraph: undefined }[kind];
   return { kind, text: lines.map((line) => pattern?.exec(line)?.[1] ?? line).join('\n') };
 }
 

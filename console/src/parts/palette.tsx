@@ -10,7 +10,7 @@ import type { NavSection } from '../paths.ts';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
 import { Dialog } from './dialog.tsx';
-import { usePaused } from './picker.tsx';
+import { ARROW_STEPS, usePaused } from './picker.tsx';
 
 interface Target {
   readonly title: string;
@@ -55,7 +55,7 @@ export const Palette = ({ nav, isOperator, close }: PaletteProps) => {
     go(targets[chosen]);
   });
   const onKey = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const step = ARROW_STEPS[event.key] ?? 0;
     if (step !== 0) {
       event.preventDefault();
       setChosen((before) => Math.min(Math.max(before + step, 0), targets.length - 1));

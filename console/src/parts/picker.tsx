@@ -35,6 +35,9 @@ export function usePaused(text: string): string {
   return paused;
 }
 
+/** What a key moves in a list of hits. */
+export const ARROW_STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
 export const Picker = (props: PickerProps) => {
   const { id, name, finder, value, onChange, isRequired, placeholder, describedBy, isInvalid } = props;
   const listId = useId();
@@ -56,7 +59,7 @@ export const Picker = (props: PickerProps) => {
     onChange?.(next, isChosen);
   };
   const onKey = (event: KeyboardEvent): void => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const step = ARROW_STEPS[event.key] ?? 0;
     const hit = hits[active];
     if (step !== 0) {
       event.preventDefault();

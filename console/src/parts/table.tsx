@@ -53,16 +53,14 @@ export function Table<T>(props: TableProps<T>) {
       )}
     </td>
   );
+  const ownClass = shown.length > MANY_COLUMNS ? 'dense' : undefined;
   return (
     <div className="table-box cards">
       {above}
       {rows.length === 0 ? (
         <div className="empty">{empty}</div>
       ) : (
-        <table
-          className={isFixed ? 'fixed' : shown.length > MANY_COLUMNS ? 'dense' : undefined}
-          style={isFixed ? { width: sumOf(shown, widths) } : undefined}
-        >
+        <table className={isFixed ? 'fixed' : ownClass} style={isFixed ? { width: sumOf(shown, widths) } : undefined}>
           <caption>{t(caption)}</caption>
           {isFixed && (
             <colgroup>

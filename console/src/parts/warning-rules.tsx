@@ -86,8 +86,13 @@ const Holds = ({ paused, holds_for }: ShownWarning) =>
 /** A rule without a name of its own has that of its kind, in words of the API where it was made there. */
 const nameOf = ({ name, kind }: ShownWarning): string => (name === warningKind(kind).about ? words.kinds[kind] : name);
 
+function scopeText({ scope, subject }: ShownWarning) {
+  if (scope === 'all') return words.allCalls;
+  return subject === null ? words.each(t(scope)) : `${t(scope)} `;
+}
+
 const Condition = ({ rule }: { readonly rule: ShownWarning }) => {
-  const { kind, scope, subject, subject_name, amount, percent, period, states, min_calls } = rule;
+  const { kind, subject, subject_name, amount, percent, period, states, min_calls } = rule;
   const { unit, holds } = warningKind(kind);
   const threshold =
     unit === 'dollars'
@@ -103,7 +108,7 @@ const Condition = ({ rule }: { readonly rule: ShownWarning }) => {
   return (
     <span>
       {nameOf(rule) !== words.kinds[kind] && words.about(words.kinds[kind])}
-      {scope === 'all' ? words.allCalls : subject === null ? words.each(t(scope)) : `${t(scope)} `}
+      {scopeText(rule)}
       {subject !== null && <span title={subject}>{subject_name ?? subject}</span>}
       {rest.map((part) => words.and(part))}
     </span>

@@ -48,8 +48,10 @@ export const MyKeys = () => {
 };
 
 /** Why the user can make no key, and what to do. */
-const allowanceText = ({ own_keys, max_keys }: Me): string | undefined =>
-  max_keys === 0 ? texts.key.byOperator : own_keys >= max_keys ? texts.key.mostReached(max_keys) : undefined;
+function allowanceText({ own_keys, max_keys }: Me): string | undefined {
+  if (max_keys === 0) return texts.key.byOperator;
+  return own_keys >= max_keys ? texts.key.mostReached(max_keys) : undefined;
+}
 
 /** In place of a page that needs a key. */
 export const NoKeys = () => {
