@@ -1,4 +1,7 @@
-/** One request of about 1.5 KB in the four dialects, one of 400 KB as agents send them, and what tells a complete response. */
+/**
+ * One request of about 1.5 KB in the four dialects, one of 400 KB as agents send them, and what tells a complete
+ * response.
+ */
 
 export const DIALECTS = ['messages', 'chat', 'responses', 'generate'] as const;
 export type Dialect = (typeof DIALECTS)[number];
@@ -64,7 +67,10 @@ const CALLS = Array.from({ length: 105 }, (_, n) => ({
       40,
     ),
 }));
-/** The conversation of an agent after so many turns: tools, and a call with its result for each turn. `mark` makes it another one. */
+/**
+ * The conversation of an agent after so many turns: tools, and a call with its result for each turn. `mark` makes it
+ * another one.
+ */
 export function agentBody(dialect: Dialect, turns = CALLS.length, mark = ''): object {
   const calls = CALLS.slice(0, turns);
   const ask = { role: 'user', content: mark + USER_TEXT };

@@ -90,7 +90,10 @@ export function findProgram(name: string): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** Below the ports that a system picks for connections and for servers without a port, so that none of these takes it meanwhile. */
+/**
+ * Below the ports that a system picks for connections and for servers without a port, so that none of these takes it
+ * meanwhile.
+ */
 const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
 
 export async function freePort(): Promise<number> {

@@ -1,17 +1,18 @@
 /**
- * `npm run bench -- compare`: compares the gateway with the bare upstream and with other gateways in one interleaved run.
+ * `npm run bench -- compare`: compares the gateway with the bare upstream and with other gateways in one interleaved
+ * run.
  *
- * Everything runs on this machine. A mock upstream returns canned bytes (upstream.ts) and a load generator repeats one request
- * (load.ts); both share one core. The target has another core, and its CPU time is read from /proc. All cells (a line of
- * targets.ts and a scenario of scenarios.ts) are measured in turn, then all again, so that a slow phase of the machine affects all
- * targets; the report shows medians of the results during which other processes used less than a tenth of the cores. Absolute numbers
- * depend on the machine: compare the ratios.
+ * Everything runs on this machine. A mock upstream returns canned bytes (upstream.ts) and a load generator repeats one
+ * request (load.ts); both share one core. The target has another core, and its CPU time is read from /proc. All cells
+ * (a line of targets.ts and a scenario of scenarios.ts) are measured in turn, then all again, so that a slow phase of
+ * the machine affects all targets; the report shows medians of the results during which other processes used less than
+ * a tenth of the cores. Absolute numbers depend on the machine: compare the ratios.
  *
- * `--repeats 9` measures more often, `--smoke` once and briefly, `--only 'nginx|native'` only matching lines, `--scenario open` only
- * matching scenarios. `--base ../other` also measures the gateway of another source tree. `--peer 'name=command {port} {upstream}'`
- * adds a target; `name:chat=` for one that serves another dialect than messages. `--profile folder` writes a CPU profile of the
- * gateway. nginx must be installed; npm fetches Portkey, and pip LiteLLM. The tables are printed; all results are in
- * bench/results/latest.json.
+ * `--repeats 9` measures more often, `--smoke` once and briefly, `--only 'nginx|native'` only matching lines,
+ * `--scenario open` only matching scenarios. `--base ../other` also measures the gateway of another source tree.
+ * `--peer 'name=command {port} {upstream}'` adds a target; `name:chat=` for one that serves another dialect than
+ * messages. `--profile folder` writes a CPU profile of the gateway. nginx must be installed; npm fetches Portkey, and
+ * pip LiteLLM. The tables are printed; all results are in bench/results/latest.json.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -49,7 +50,10 @@ const budgetMs = PACE.budgetMs * Math.max(1, repeats / PACE.repeats);
 const startedAt = Date.now();
 const only = new RegExp(options.only);
 const scenarios = new RegExp(options.scenario);
-/** Only targets with a line that is measured are started. The bare upstream is always there: the open loop compares with it. */
+/**
+ * Only targets with a line that is measured are started. The bare upstream is always there: the open loop compares with
+ * it.
+ */
 const rows = targetsOf({
   profileFolder: options.profile,
   base: options.base,

@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- footprint`: what a call costs the database: statements, transactions, bytes of the write-ahead log and bytes of rows. A gateway
- * in this process serves calls of many users at a fixed rate, with an embedded PostgreSQL and a simulated provider. `--seconds` for each rate.
- * CPU load of the machine does not change these figures, as long as the rate is kept.
+ * `npm run bench -- footprint`: what a call costs the database: statements, transactions, bytes of the write-ahead log
+ * and bytes of rows. A gateway in this process serves calls of many users at a fixed rate, with an embedded PostgreSQL
+ * and a simulated provider. `--seconds` for each rate. CPU load of the machine does not change these figures, as long
+ * as the rate is kept.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

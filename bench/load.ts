@@ -1,7 +1,7 @@
 /**
- * The load generator, a separate process so that its CPU time is not measured: raw sockets that send the same bytes again as soon as a
- * response is complete, or at a fixed rate. After the given time it sends nothing new and waits for open responses, so that all started
- * work is counted. Receives orders and sends reports over the IPC channel.
+ * The load generator, a separate process so that its CPU time is not measured: raw sockets that send the same bytes
+ * again as soon as a response is complete, or at a fixed rate. After the given time it sends nothing new and waits for
+ * open responses, so that all started work is counted. Receives orders and sends reports over the IPC channel.
  */
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,8 +29,8 @@ export interface LoadOrder extends Destination {
 }
 
 /**
- * Requests leave at a fixed rate, whether or not responses have arrived; with several destinations in turn, so that their calls are of the
- * same seconds. Reports one result for each.
+ * Requests leave at a fixed rate, whether or not responses have arrived; with several destinations in turn, so that
+ * their calls are of the same seconds. Reports one result for each.
  */
 export interface OpenOrder {
   readonly destinations: readonly Destination[];

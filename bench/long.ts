@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- long`: what long requests cost by the size and the shape of their bodies, and what the tenth turn of a growing conversation
- * costs. CPU time without PostgreSQL, one call at a time, all targets in turns, so that other programs disturb all alike.
+ * `npm run bench -- long`: what long requests cost by the size and the shape of their bodies, and what the tenth turn
+ * of a growing conversation costs. CPU time without PostgreSQL, one call at a time, all targets in turns, so that other
+ * programs disturb all alike.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- metering`: CPU time that limits and metering add to a call, over all threads of this process: key limits, maximum
- * cost and reservation, usage of a 1 KB response, price, record, journal and the statements of the flusher. The gateway cannot
- * run without them, so this compares a loop of 64 calls per event loop turn with the same loop without them, alternating; the
- * result is the median of nine. The CPU time of PostgreSQL is not included. Also prints the records per second from reservation to charge in
- * the database: on one wallet, the worst case, because every batch waits for the same row, with fsync on.
+ * `npm run bench -- metering`: CPU time that limits and metering add to a call, over all threads of this process: key
+ * limits, maximum cost and reservation, usage of a 1 KB response, price, record, journal and the statements of the
+ * flusher. The gateway cannot run without them, so this compares a loop of 64 calls per event loop turn with the same
+ * loop without them, alternating; the result is the median of nine. The CPU time of PostgreSQL is not included. Also
+ * prints the records per second from reservation to charge in the database: on one wallet, the worst case, because
+ * every batch waits for the same row, with fsync on.
  */
 import { newRequestId, silentLog } from '../src/core/index.ts';
 import { Billing } from '../src/gateway/billing/admission.ts';

@@ -1,4 +1,7 @@
-/** A plain HTTP proxy on node:http without keys, parsing and log, in its own process: what any proxy in JavaScript costs. */
+/**
+ * A plain HTTP proxy on node:http without keys, parsing and log, in its own process: what any proxy in JavaScript
+ * costs.
+ */
 import { Agent, createServer, request } from 'node:http';
 
 const [port, upstreamPort] = process.argv.slice(2);

@@ -1,4 +1,7 @@
-/** Node's own HTTP server without a handler worth the name, in its own process: what a connection costs any server in JavaScript. */
+/**
+ * Node's own HTTP server without a handler worth the name, in its own process: what a connection costs any server in
+ * JavaScript.
+ */
 import { createServer } from 'node:http';
 
 const [port] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- overload`: measures what one gateway serves at most, then offers more: `--factor` times as much at fixed times, and as
- * much as the generator can send on `--connections`. nginx, which does nothing but refuse, gets the same: what it needs is the least that
- * machine and generator allow. `--seconds` for each load.
+ * `npm run bench -- overload`: measures what one gateway serves at most, then offers more: `--factor` times as much at
+ * fixed times, and as much as the generator can send on `--connections`. nginx, which does nothing but refuse, gets the
+ * same: what it needs is the least that machine and generator allow. `--seconds` for each load.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -14,7 +14,10 @@ const NODE_SERVER = '1.13.7';
 const INSTALL_MS = 300_000;
 const { PATH } = process.env;
 
-/** Runs the steps in the folder if `entry` is missing. Leaves nothing behind when one fails, so that the next run tries again. */
+/**
+ * Runs the steps in the folder if `entry` is missing. Leaves nothing behind when one fails, so that the next run tries
+ * again.
+ */
 function install(name: string, entry: string, folder: string, steps: readonly (readonly string[])[]): void {
   if (existsSync(entry)) return;
   console.error(`Installing ${name} into .cache/bench, once ...`);

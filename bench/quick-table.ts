@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { table } from './table.ts';
 import { ROOT } from './target.ts';
 
-/** CPU time of a call or an event and its ratio to that of the peers, NaN where one is missing; or the part of a core at few calls or none. */
+/**
+ * CPU time of a call or an event and its ratio to that of the peers, NaN where one is missing; or the part of a core at
+ * few calls or none.
+ */
 export type CostRow =
   | { readonly name: string; readonly micros: number; readonly node: number; readonly nginx: number }
   | { readonly name: string; readonly share: number; readonly node?: number; readonly nginx?: number };

@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- quick`: what a call, an event of a stream and a second without calls cost, in CPU time of all processes of the gateway,
- * PostgreSQL included. Node's plain proxy and nginx are measured within the same seconds, so ratios vary less than times do.
- * Prints them beside those of docs/performance.md; `--write` puts the new ones there, `--repeats 9` takes longer and
- * varies less. Never fails because of a figure.
+ * `npm run bench -- quick`: what a call, an event of a stream and a second without calls cost, in CPU time of all
+ * processes of the gateway, PostgreSQL included. Node's plain proxy and nginx are measured within the same seconds, so
+ * ratios vary less than times do. Prints them beside those of docs/performance.md; `--write` puts the new ones there,
+ * `--repeats 9` takes longer and varies less. Never fails because of a figure.
  */
 import { execFileSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,7 +26,10 @@ const REPEATS = Number(options.repeats);
 const NOISE = '15 %';
 /** Above this part of the cores, runs differ by more. */
 const MAX_OTHERS = 0.25;
-/** Work that follows a start or calls ends before other things are measured: records on their way to the database, jobs, and vacuum. */
+/**
+ * Work that follows a start or calls ends before other things are measured: records on their way to the database, jobs,
+ * and vacuum.
+ */
 const SETTLED = { share: 0.02, forMs: 5_000, withinMs: 60_000 } as const;
 const IDLE_MS = 20_000;
 const OPEN_MS = 3_000;
@@ -35,7 +38,10 @@ const MAX_MS = 15_000 * REPEATS;
 /** Bounds a measurement on a busy machine. */
 const MAX_CELL_MS = 2_000;
 
-/** Requests of a measurement: numbers and not times, because a busy machine would measure compilers that have not finished. */
+/**
+ * Requests of a measurement: numbers and not times, because a busy machine would measure compilers that have not
+ * finished.
+ */
 const REQUESTS: Readonly<Partial<Record<ScenarioName, number>>> = {
   'unary-64': 4_000,
   burst: 600,
@@ -150,7 +156,9 @@ function callRows(cells: readonly Cell[]): CostRow[] {
   });
 }
 
-/** CPU us from the bytes of the long request to text, values, text and bytes, as the least that a parsing proxy does. */
+/**
+ * CPU us from the bytes of the long request to text, values, text and bytes, as the least that a parsing proxy does.
+ */
 function jsonRound(): number {
   const bytes = Buffer.from(benchRequest(NATIVE.from, 'bench-burst', false, true).body);
   const costs = Array.from({ length: 40 }, () => {

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- reports`: pages, reports and exports of the admin API over five million records and as many ledger entries, in a
- * temporary database. `--rows 1000000` for fewer. Takes several minutes and about 6 GB of disk in the temporary folder.
+ * `npm run bench -- reports`: pages, reports and exports of the admin API over five million records and as many ledger
+ * entries, in a temporary database. `--rows 1000000` for fewer. Takes several minutes and about 6 GB of disk in the
+ * temporary folder.
  */
 import { parseArgs } from 'node:util';
 import { silentLog } from '../src/core/index.ts';

@@ -9,7 +9,10 @@ import type { Line } from './targets.ts';
 export interface Measurement {
   readonly failures: number;
   readonly perSecond: number;
-  /** CPU us of the target for a call, or for an event of a stream: without and with PostgreSQL. NaN for the bare upstream. */
+  /**
+   * CPU us of the target for a call, or for an event of a stream: without and with PostgreSQL. NaN for the bare
+   * upstream.
+   */
   readonly micros: number;
   readonly allMicros: number;
   /** Ms; in the open loop, what the target adds to calls of the same seconds to the upstream itself. */

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- slow-clients`: latency of ordinary requests before and while 500 clients read nothing and 2,000 have sent half of a
- * request. `--readers`, `--halves` and `--seconds` change the size.
+ * `npm run bench -- slow-clients`: latency of ordinary requests before and while 500 clients read nothing and 2,000
+ * have sent half of a request. `--readers`, `--halves` and `--seconds` change the size.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -1,4 +1,7 @@
-/** What the benchmarks of misuse share: an upstream, two load generators, and gateways that accept thousands of connections of one address. */
+/**
+ * What the benchmarks of misuse share: an upstream, two load generators, and gateways that accept thousands of
+ * connections of one address.
+ */
 import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { nextMessage, type StartedProcess, sendOrder, startHelper } from './child.ts';

@@ -28,7 +28,10 @@ export interface TargetOptions {
   readonly peers: readonly CommandPeer[];
 }
 
-/** `converter` is a second process for converted calls, so that they do not affect the process that is compared natively. */
+/**
+ * `converter` is a second process for converted calls, so that they do not affect the process that is compared
+ * natively.
+ */
 export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readonly TargetRow[] => [
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
@@ -47,7 +50,9 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   ...(base === undefined ? [] : [gateway('base-converter', CONVERTED, { tree: base })]),
 ];
 
-/** One gateway for native and converted calls, as operators run it. The conversion has the upstream of the native calls. */
+/**
+ * One gateway for native and converted calls, as operators run it. The conversion has the upstream of the native calls.
+ */
 export const quickTargets = (): readonly TargetRow[] => [
   ...targetsOf({ profileFolder: undefined, base: undefined, peers: [] }).filter(({ name }) =>
     ['direct', 'nginx', 'node'].includes(name),

@@ -1,8 +1,8 @@
 /**
- * The mock upstream, a separate process: raw sockets and canned bytes, so that it uses little of the core it shares with the
- * load. The bytes are what the simulated provider sends: about 1 KB of JSON, or a stream of 200 deltas. The request selects unary or
- * stream. The model selects the pace of a stream: all events at once, one every few milliseconds, only the first ones, or events
- * without end as fast as they are read.
+ * The mock upstream, a separate process: raw sockets and canned bytes, so that it uses little of the core it shares
+ * with the load. The bytes are what the simulated provider sends: about 1 KB of JSON, or a stream of 200 deltas. The
+ * request selects unary or stream. The model selects the pace of a stream: all events at once, one every few
+ * milliseconds, only the first ones, or events without end as fast as they are read.
  */
 import { createServer, type Socket } from 'node:net';
 import { startSim } from '../sim/index.ts';

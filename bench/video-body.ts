@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- video-body`: examines task bodies of 64 MB on the event loop and in the worker, and prints how long the event loop was
- * blocked meanwhile. Every millisecond of delay is one that all other requests of the process wait.
+ * `npm run bench -- video-body`: examines task bodies of 64 MB on the event loop and in the worker, and prints how long
+ * the event loop was blocked meanwhile. Every millisecond of delay is one that all other requests of the process wait.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -31,7 +31,8 @@ async function measure(name: string, inlineBytes: number): Promise<void> {
       { bytes, entry: 'tasks', target: TARGET },
       { key: { id: '', userId: '' }, bytes: bytes.length },
     );
-  // The first body starts the worker and compiles the code. Copies are made before, because copying blocks the event loop, too.
+  // The first body starts the worker and compiles the code. Copies are made before, because copying blocks the event
+  // loop, too.
   const [first = largestBody(), ...bodies] = Array.from({ length: RUNS + 1 }, largestBody);
   await examine(first);
   await pause(200);

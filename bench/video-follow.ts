@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- video-follow`: follows 100,000 live video tasks over 500 accounts with one worker. The provider is a stub in another
- * process that reports `running`. Prints how late polls are, and the CPU time of the worker and of PostgreSQL per poll. `--tasks` and
- * `--seconds` change the size. About three minutes.
+ * `npm run bench -- video-follow`: follows 100,000 live video tasks over 500 accounts with one worker. The provider is
+ * a stub in another process that reports `running`. Prints how late polls are, and the CPU time of the worker and of
+ * PostgreSQL per poll. `--tasks` and `--seconds` change the size. About three minutes.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * A stub of the video provider in its own process: raw sockets and one canned response, `running`, to every GET. Reports its port, and
- * replies to every message with the number of requests so far.
+ * A stub of the video provider in its own process: raw sockets and one canned response, `running`, to every GET.
+ * Reports its port, and replies to every message with the number of requests so far.
  */
 import { createServer, type Socket } from 'node:net';
 

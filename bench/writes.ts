@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- writes`: what PostgreSQL pays for a call at 2,000 calls a second: bytes of the write-ahead log, and CPU time of all its
- * processes. The writers of this gateway write the usage records and log entries of each second, as a server does; nothing is served.
- * `--seconds`, `--users`.
+ * `npm run bench -- writes`: what PostgreSQL pays for a call at 2,000 calls a second: bytes of the write-ahead log, and
+ * CPU time of all its processes. The writers of this gateway write the usage records and log entries of each second, as
+ * a server does; nothing is served. `--seconds`, `--users`.
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

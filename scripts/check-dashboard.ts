@@ -1,6 +1,6 @@
 /**
- * `npm run release -- dashboard`: sends mixed traffic to two servers while a real Prometheus scrapes them, and asks it for every panel of
- * the dashboard. Fails when a panel shows nothing, or when the trouble raises no alert.
+ * `npm run release -- dashboard`: sends mixed traffic to two servers while a real Prometheus scrapes them, and asks it
+ * for every panel of the dashboard. Fails when a panel shows nothing, or when the trouble raises no alert.
  */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

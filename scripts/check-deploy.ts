@@ -1,6 +1,7 @@
 /**
- * `npm run release -- deploy`: checks deploy/ without a Docker engine. Runs the build steps of the Dockerfile in a temporary folder and tries the
- * result; lints the Dockerfile, the systemd unit and the manifests with the tools that are installed or that PyPI has. Needs the registries.
+ * `npm run release -- deploy`: checks deploy/ without a Docker engine. Runs the build steps of the Dockerfile in a
+ * temporary folder and tries the result; lints the Dockerfile, the systemd unit and the manifests with the tools that
+ * are installed or that PyPI has. Needs the registries.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** Checks the imports of src/, sim/ and console/ against ranks, floors and bans, and the map in ARCHITECTURE.md against the tree. */
+/**
+ * Checks the imports of src/, sim/ and console/ against ranks, floors and bans, and the map in ARCHITECTURE.md against
+ * the tree.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Module, ROOT, readModules } from './modules.ts';

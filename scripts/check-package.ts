@@ -1,4 +1,7 @@
-/** `npm run release -- package`: packs, installs the tarball into an empty folder as an operator does, and tries the demo there. Needs the registry. */
+/**
+ * `npm run release -- package`: packs, installs the tarball into an empty folder as an operator does, and tries the
+ * demo there. Needs the registry.
+ */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,7 @@
-/** Finds tests whose outcome depends on the speed of the machine: they bound elapsed time, or wait for less time than hanging takes. */
+/**
+ * Finds tests whose outcome depends on the speed of the machine: they bound elapsed time, or wait for less time than
+ * hanging takes.
+ */
 import { HANGING_MS } from '../test/support/wait.ts';
 import { type Module, readModules } from './modules.ts';
 import { lineOf } from './source-tokens.ts';

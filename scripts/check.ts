@@ -1,4 +1,7 @@
-/** `npm run check`: types, lint, imports, names, clauses, waits of tests, generated files and schemas. Reports all findings, then fails once. */
+/**
+ * `npm run check`: types, lint, imports, names, clauses, waits of tests, generated files and schemas. Reports all
+ * findings, then fails once.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * `npm run console`: builds the console in the browser from console/ into dist/console, and checks its size.
- * With `--if-needed`, as `npm start` calls it, it builds only when the sources differ from those of the last build, and never fails:
- * the gateway works without its console. `npm run console -- screenshots` takes pictures of its pages.
+ * `npm run console`: builds the console in the browser from console/ into dist/console, and checks its size. With
+ * `--if-needed`, as `npm start` calls it, it builds only when the sources differ from those of the last build, and
+ * never fails: the gateway works without its console. `npm run console -- screenshots` takes pictures of its pages.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * `npm run release -- cut 0.3.0`: makes a version of what is committed. Dates the section "Unreleased" of the changelog, writes the version
- * wherever a file states it, commits and tags. Nothing is pushed.
+ * `npm run release -- cut 0.3.0`: makes a version of what is committed. Dates the section "Unreleased" of the
+ * changelog, writes the version wherever a file states it, commits and tags. Nothing is pushed.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

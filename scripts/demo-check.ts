@@ -36,7 +36,10 @@ export async function checkDemo({ command, args, cwd, env = {} }: DemoCommand): 
   }
 }
 
-/** Without what `npm run` adds: npm would take this repository for the folder of its commands, and find its programs first. */
+/**
+ * Without what `npm run` adds: npm would take this repository for the folder of its commands, and find its programs
+ * first.
+ */
 export const cleanEnvironment = (): NodeJS.ProcessEnv => {
   const { PATH = '', HOME, TMPDIR, HTTPS_PROXY, NO_PROXY, NODE_EXTRA_CA_CERTS, npm_config_registry } = process.env;
   const path = PATH.split(delimiter).filter((folder) => !folder.includes('node_modules'));

@@ -1,4 +1,7 @@
-/** Reads the files in deploy/ for the checks that they are not stale: steps of the Dockerfile, and settings wherever they are named. */
+/**
+ * Reads the files in deploy/ for the checks that they are not stale: steps of the Dockerfile, and settings wherever
+ * they are named.
+ */
 import { cpSync, globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -40,7 +43,10 @@ export function dockerStages(): Instruction[][] {
 
 type Yaml = Record<string, unknown>;
 
-/** The documents of all YAML files, with the name of their file. Templates of the chart are none; deploy/kubernetes is made from them. */
+/**
+ * The documents of all YAML files, with the name of their file. Templates of the chart are none; deploy/kubernetes is
+ * made from them.
+ */
 export const yamlDocuments = (): { file: string; content: Yaml }[] =>
   globSync('**/*.yaml', { cwd: DEPLOY })
     .filter((file) => !file.startsWith('chart/'))

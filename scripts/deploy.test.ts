@@ -1,4 +1,7 @@
-/** What can become stale in deploy/: settings, ports, paths, commands, probes and times. `npm run release -- deploy` does the rest. */
+/**
+ * What can become stale in deploy/: settings, ports, paths, commands, probes and times. `npm run release -- deploy`
+ * does the rest.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

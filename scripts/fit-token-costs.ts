@@ -1,4 +1,7 @@
-/** `npm run gen -- tokens`: derives src/core/token-costs.ts from the calibration half of the token corpus and prints the errors. */
+/**
+ * `npm run gen -- tokens`: derives src/core/token-costs.ts from the calibration half of the token corpus and prints the
+ * errors.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { countFeatures } from '../src/core/token-feature-counts.ts';
 import { TOKEN_FEATURES, type TokenFeature } from '../src/core/token-features.ts';
@@ -26,7 +29,8 @@ const STARTING_COSTS: Readonly<Record<TokenFeature, number>> = {
   capitalsOver2: 0.2,
   // Random letters: three tokens for ten letters, beyond the tokens of the words.
   mixedLetter: 0.3,
-  // o200k and llama3 cut numbers into groups of at most three digits and make the space before them a token. claude does neither.
+  // o200k and llama3 cut numbers into groups of at most three digits and make the space before them a token. claude
+  // does neither.
   digitGroup: 1,
   spaceBeforeDigits: 0.7,
   // Sequences such as `();` or `://` are one token, so a further sign is cheap. Rows of one sign are cheaper still.
@@ -34,7 +38,8 @@ const STARTING_COSTS: Readonly<Record<TokenFeature, number>> = {
   punctuationBeforeWord: 0.8,
   punctuationOver1: 0.2,
   punctuationRepeated: 0.1,
-  // o200k and llama3 have tokens such as `;\n`, claude has not. Indentation often joins the line break or the word behind it.
+  // o200k and llama3 have tokens such as `;\n`, claude has not. Indentation often joins the line break or the word
+  // behind it.
   lineBreak: 1,
   lineBreakAfterPunctuation: 0.5,
   indent: 0.5,
@@ -66,8 +71,9 @@ const STARTING_COSTS: Readonly<Record<TokenFeature, number>> = {
 };
 
 /**
- * Weight of the starting costs. A feature that makes 3 % of the tokens in each of the 32 calibration samples moves half of the way
- * that the corpus alone would move it. With a tenth of this weight the fit follows Polish so closely that Turkish is 16 % off.
+ * Weight of the starting costs. A feature that makes 3 % of the tokens in each of the 32 calibration samples moves half
+ * of the way that the corpus alone would move it. With a tenth of this weight the fit follows Polish so closely that
+ * Turkish is 16 % off.
  */
 const RIDGE = 0.03;
 const DECIMALS = 3;

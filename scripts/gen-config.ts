@@ -1,4 +1,6 @@
-/** docs/config.md: the settings, and the fields of the configuration file with their types and notes from the schema. */
+/**
+ * docs/config.md: the settings, and the fields of the configuration file with their types and notes from the schema.
+ */
 import { z } from 'zod';
 import { type FieldNote, SetupFile } from '../src/schemas/index.ts';
 import { page, table } from './markdown.ts';

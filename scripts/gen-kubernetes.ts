@@ -1,6 +1,7 @@
 /**
- * The files of deploy/kubernetes, for kustomize: the templates of deploy/chart with its values. Understands the few forms of Helm's
- * language that the templates use and rejects others, so that `npm run gen` needs no Helm; `npm run check` compares with it.
+ * The files of deploy/kubernetes, for kustomize: the templates of deploy/chart with its values. Understands the few
+ * forms of Helm's language that the templates use and rejects others, so that `npm run gen` needs no Helm;
+ * `npm run check` compares with it.
  */
 import { createHash } from 'node:crypto';
 import { globSync } from 'node:fs';
@@ -93,7 +94,9 @@ const objectsIn = (yaml: string): KubernetesObject[] =>
     return object ? [{ name: `${object.kind} ${at(object, 'metadata.name')}`, text: canonical(object) }] : [];
   });
 
-/** Objects in which the chart differs from the generated files. Helm renders it with its own values, and with all parts. */
+/**
+ * Objects in which the chart differs from the generated files. Helm renders it with its own values, and with all parts.
+ */
 export function differingObjects(rendered: string, withAllParts: string): string[] {
   const own = renderKubernetes().flatMap(([, text]) => objectsIn(text));
   const usual = objectsIn(rendered).filter(({ name }) => name !== 'ConfigMap dragoman-config');

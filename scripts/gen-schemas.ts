@@ -1,6 +1,6 @@
 /**
- * `npm run gen -- schemas`: writes JSON schemas of the SDKs' types to test/schemas. Takes half a minute, so `npm run gen` leaves it
- * out; `npm run check` compares the versions and the source that the committed files name.
+ * `npm run gen -- schemas`: writes JSON schemas of the SDKs' types to test/schemas. Takes half a minute, so
+ * `npm run gen` leaves it out; `npm run check` compares the versions and the source that the committed files name.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

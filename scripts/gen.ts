@@ -1,4 +1,7 @@
-/** `npm run gen`: writes the generated files. Run it after changing a table or a migration; `npm run check` finds stale files. */
+/**
+ * `npm run gen`: writes the generated files. Run it after changing a table or a migration; `npm run check` finds stale
+ * files.
+ */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,7 +52,8 @@ const guides = (): [string, string][] =>
 /** Migrates a temporary database and reads its schema. */
 async function rows(): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gen-'));
-  // PostgreSQL does not run as root. If its user cannot enter this folder, the database is elsewhere and is not removed below.
+  // PostgreSQL does not run as root. If its user cannot enter this folder, the database is elsewhere and is not removed
+  // below.
   chmodSync(dataDir, 0o711);
   const embedded = await joinEmbedded({ dataDir, durable: false });
   try {

@@ -1,6 +1,7 @@
 /**
- * `npm run release -- guides [clients]`: installs the clients of docs/guides that are not development dependencies, starts the demo, and runs the blocks
- * of their pages with a key of each group that serves them. `GUIDES_DIR` is the folder of the installed packages.
+ * `npm run release -- guides [clients]`: installs the clients of docs/guides that are not development dependencies,
+ * starts the demo, and runs the blocks of their pages with a key of each group that serves them. `GUIDES_DIR` is the
+ * folder of the installed packages.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
@@ -73,7 +74,10 @@ async function install(id: ClientId, { registry, packages }: ClientRow): Promise
   return folder;
 }
 
-/** With install scripts, as for a reader: some agent CLIs fetch their binary in one. The settings of this project switch them off. */
+/**
+ * With install scripts, as for a reader: some agent CLIs fetch their binary in one. The settings of this project switch
+ * them off.
+ */
 async function installFromNpm(folder: string, packages: readonly string[]) {
   await writeFile(join(folder, 'package.json'), '{"private":true,"type":"module"}');
   return runCommand('npm', ['install', '--ignore-scripts=false', '--no-audit', '--no-fund', ...packages], {

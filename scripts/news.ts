@@ -1,7 +1,7 @@
 /**
- * `npm run release -- news`: fetches the newest SDKs and agent CLIs, and prints what they have that no table knows, by endpoint, with what
- * happens to it today. `scripts/news.json` lists what is known besides the tables, by kind and pattern, with the reason.
- * `NEWS_DIR` is the folder of the packages; `--cached` uses them again.
+ * `npm run release -- news`: fetches the newest SDKs and agent CLIs, and prints what they have that no table knows, by
+ * endpoint, with what happens to it today. `scripts/news.json` lists what is known besides the tables, by kind and
+ * pattern, with the reason. `NEWS_DIR` is the folder of the packages; `--cached` uses them again.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** Checks of the dashboard and the alerts in deploy/, and the table of metrics in docs/operating/observe.md, from `src/rules/metrics.ts`. */
+/**
+ * Checks of the dashboard and the alerts in deploy/, and the table of metrics in docs/operating/observe.md, from
+ * `src/rules/metrics.ts`.
+ */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -78,7 +81,10 @@ const HEALTHY: Readonly<Record<string, string>> = {
   'dragoman_alarm_check_age_seconds{instance="a"}': '30x60',
 };
 
-/** Series that make each alert fire, and no other one, in the place of those of HEALTHY: as promtool writes values of every minute. */
+/**
+ * Series that make each alert fire, and no other one, in the place of those of HEALTHY: as promtool writes values of
+ * every minute.
+ */
 const FIRES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   DragomanDown: { [BUILD]: '_x60' },
   DragomanServerDown: {
@@ -100,7 +106,10 @@ const FIRES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   DragomanJobsStopped: { 'dragoman_alarm_check_age_seconds{instance="a"}': '0+60x60' },
 };
 
-/** For `promtool test rules`: of every alert that it alone fires within half an hour, and that healthy servers fire none. */
+/**
+ * For `promtool test rules`: of every alert that it alone fires within half an hour, and that healthy servers fire
+ * none.
+ */
 export const renderAlertTests = (): string =>
   stringify({
     rule_files: [join(DEPLOY, ALERTS)],

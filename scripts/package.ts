@@ -1,6 +1,7 @@
 /**
- * `npm run package`: packs the tarball that operators install, in JavaScript with the console built. Node does not run TypeScript below
- * node_modules, so the types are removed here; lines and columns stay the same. The folder dist/package is what npm packs.
+ * `npm run package`: packs the tarball that operators install, in JavaScript with the console built. Node does not run
+ * TypeScript below node_modules, so the types are removed here; lines and columns stay the same. The folder
+ * dist/package is what npm packs.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +32,10 @@ export function packPackage(folder: string): string {
   return join(folder, (JSON.parse(output) as { filename: string }[])[0]?.filename ?? '');
 }
 
-/** Writes what the package depends on, with the hashes of the lock file, as CycloneDX. Returns the path of the file in `folder`. */
+/**
+ * Writes what the package depends on, with the hashes of the lock file, as CycloneDX. Returns the path of the file in
+ * `folder`.
+ */
 export function writeSbom(folder: string): string {
   const args = ['sbom', '--package-lock-only', '--include=dev', '--sbom-format', 'cyclonedx'];
   const sbom = JSON.parse(execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 2 ** 26 }));

@@ -3,8 +3,8 @@ import { CLIENTS, type ClientId, type ClientRow } from '../console/clients/index
 import { INFERENCE_ENDPOINTS, STYLES, type Style } from '../src/rules/index.ts';
 
 /**
- * The second word after the fence. Without one `npm run test:all` runs the block; `guides` blocks need packages that `npm run release -- guides` installs;
- * `no-run` blocks are shown only.
+ * The second word after the fence. Without one `npm run test:all` runs the block; `guides` blocks need packages that
+ * `npm run release -- guides` installs; `no-run` blocks are shown only.
  */
 export type BlockMode = 'test' | 'guides' | 'no-run';
 

@@ -1,6 +1,6 @@
 /**
- * Which part of src/ may import which. Where the paths of two files part, the file imports from a strictly lower row only: rooms of src/,
- * modules of a room, floors of a module. Into another room or module it comes through index.ts.
+ * Which part of src/ may import which. Where the paths of two files part, the file imports from a strictly lower row
+ * only: rooms of src/, modules of a room, floors of a module. Into another room or module it comes through index.ts.
  */
 
 /** The rooms of src/, the lowest rank first. */
@@ -103,7 +103,10 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
 
 const ORDERS: Readonly<Record<string, readonly (readonly string[])[]>> = { '': RANKS, ...MODULES, ...FLOORS };
 
-/** The row of a part inside a folder of src/, `''` for src/ itself. Undefined where the folder has no order; -1 for a part that has no row. */
+/**
+ * The row of a part inside a folder of src/, `''` for src/ itself. Undefined where the folder has no order; -1 for a
+ * part that has no row.
+ */
 export const rowOf = (folder: string, part: string): number | undefined =>
   ORDERS[folder]?.findIndex((row) => row.includes(part));
 

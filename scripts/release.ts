@@ -1,4 +1,7 @@
-/** `npm run release`: everything to check before a release that needs minutes and the registries, and the cut of the release itself. */
+/**
+ * `npm run release`: everything to check before a release that needs minutes and the registries, and the cut of the
+ * release itself.
+ */
 import { ROOT } from './modules.ts';
 import { type Part, runPart } from './parts.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `npm run replay -- FOLDER...`: replays recordings of real provider traffic through the gateway, natively and converted, and compares.
- * Exits with 1 when a difference has no rule in `replay/known.ts`.
+ * `npm run replay -- FOLDER...`: replays recordings of real provider traffic through the gateway, natively and
+ * converted, and compares. Exits with 1 when a difference has no rule in `replay/known.ts`.
  */
 import { parseArgs } from 'node:util';
 import { globalSetup, globalTeardown } from '../test/setup.ts';

@@ -1,8 +1,8 @@
 /**
- * `npm run console -- screenshots [page ...]`: writes a picture of every page of the console to SHOTS_DIR (/tmp/shots by default), light and dark,
- * for a desktop, a laptop and a phone, with `--chinese` in Chinese, and prints the time to the first paint and every error in the log of the browser.
- * `npm run console -- screenshots --readme`: writes the three pictures of README.md to docs/pictures.
- * Needs an installed Chromium (CHROMIUM names it).
+ * `npm run console -- screenshots [page ...]`: writes a picture of every page of the console to SHOTS_DIR (/tmp/shots
+ * by default), light and dark, for a desktop, a laptop and a phone, with `--chinese` in Chinese, and prints the time to
+ * the first paint and every error in the log of the browser. `npm run console -- screenshots --readme`: writes the
+ * three pictures of README.md to docs/pictures. Needs an installed Chromium (CHROMIUM names it).
  */
 import { mkdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';

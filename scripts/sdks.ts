@@ -1,7 +1,7 @@
 /**
- * `npm run release -- sdks [names]`: installs the newest and the previous major version of each official SDK, starts the demo, and runs a
- * program of each SDK with a key of each group. Only address and key differ from a use without the gateway.
- * `SDKS_DIR` is the folder of the installed versions.
+ * `npm run release -- sdks [names]`: installs the newest and the previous major version of each official SDK, starts
+ * the demo, and runs a program of each SDK with a key of each group. Only address and key differ from a use without the
+ * gateway. `SDKS_DIR` is the folder of the installed versions.
  */
 import { join } from 'node:path';
 import { DEMO_GROUP_NAMES, type DemoServer, startDemoServer } from './demo-server.ts';

@@ -1,4 +1,6 @@
-/** The sizes of the rooms of src and of the other folders, for information: a few people must be able to know the code. */
+/**
+ * The sizes of the rooms of src and of the other folders, for information: a few people must be able to know the code.
+ */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './modules.ts';

@@ -1,4 +1,7 @@
-/** A scanner that splits TypeScript into code, comments, strings, template text and regular expressions. Knows no grammar. */
+/**
+ * A scanner that splits TypeScript into code, comments, strings, template text and regular expressions. Knows no
+ * grammar.
+ */
 
 export interface Token {
   readonly kind: 'code' | 'comment' | 'string' | 'template' | 'regex';

@@ -1,4 +1,7 @@
-/** `npm test` and `npm run test:all`: run test files against one PostgreSQL that test/setup.ts starts, and print what it cost. */
+/**
+ * `npm test` and `npm run test:all`: run test files against one PostgreSQL that test/setup.ts starts, and print what it
+ * cost.
+ */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';

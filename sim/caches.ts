@@ -1,4 +1,7 @@
-/** Cached contents of the Google-style provider. Each belongs to the account that made it, and is unknown to every other one. */
+/**
+ * Cached contents of the Google-style provider. Each belongs to the account that made it, and is unknown to every other
+ * one.
+ */
 import { Failure, invalid } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import { heldBy } from './interactions.ts';

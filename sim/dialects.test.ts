@@ -1,6 +1,6 @@
 /**
- * What the tests of the gateway cannot show about the text providers: streams that the grammars accept, and requests that they must
- * reject. Replies that are right are read by the official clients in test/e2e.
+ * What the tests of the gateway cannot show about the text providers: streams that the grammars accept, and requests
+ * that they must reject. Replies that are right are read by the official clients in test/e2e.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

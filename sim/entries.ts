@@ -7,7 +7,10 @@ export class Entries<E> {
   readonly requests: E[] = [];
   readonly #waiters = new Set<() => void>();
 
-  /** Resolves with the first matching entry, present or future; rejects when none comes for so long that something hangs. */
+  /**
+   * Resolves with the first matching entry, present or future; rejects when none comes for so long that something
+   * hangs.
+   */
   waitFor(predicate: (entry: E) => boolean): Promise<E> {
     const { promise, resolve, reject } = Promise.withResolvers<E>();
     const check = (): void => {

@@ -34,7 +34,9 @@ export function invalid(message: string, param?: string, code?: string): Failure
   return new Failure(400, message, { ...(param !== undefined && { param }), ...(code !== undefined && { code }) });
 }
 
-/** By status: the types of Anthropic and of OpenAI with its code, and the status of Google. A dash stands for no code. */
+/**
+ * By status: the types of Anthropic and of OpenAI with its code, and the status of Google. A dash stands for no code.
+ */
 const NAMES = new Map(
   `400 invalid_request_error invalid_request_error invalid_value INVALID_ARGUMENT
 401 authentication_error invalid_request_error invalid_api_key UNAUTHENTICATED

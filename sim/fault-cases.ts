@@ -1,12 +1,13 @@
 /**
- * Every fault of a text request that tests go through, and what it damages. The words are those of faults.ts. `fault-ports.ts` has the
- * faults of connections, which a request cannot choose.
+ * Every fault of a text request that tests go through, and what it damages. The words are those of faults.ts.
+ * `fault-ports.ts` has the faults of connections, which a request cannot choose.
  */
 
 /**
- * What the client of a gateway can expect. `none`: the complete reply. `before`: nothing usable came, so another account may be tried.
- * `mid`: content came, then the reply broke. `late`: the reply was complete before the fault. `rejected`: the provider blames the request.
- * `open`: the reply is complete or an error, because the fault is a matter of interpretation.
+ * What the client of a gateway can expect. `none`: the complete reply. `before`: nothing usable came, so another
+ * account may be tried. `mid`: content came, then the reply broke. `late`: the reply was complete before the fault.
+ * `rejected`: the provider blames the request. `open`: the reply is complete or an error, because the fault is a matter
+ * of interpretation.
  */
 export type Damage = 'none' | 'before' | 'mid' | 'late' | 'rejected' | 'open';
 
@@ -19,7 +20,10 @@ export interface FaultCase {
   words: string;
   /** By mode; a missing one does not apply. */
   damage: Partial<Record<FaultMode, Damage>>;
-  /** The stream has bytes although nothing in it is usable; a client that forwards bytes has passed them on before it can know. */
+  /**
+   * The stream has bytes although nothing in it is usable; a client that forwards bytes has passed them on before it
+   * can know.
+   */
   hasBytes?: true;
   /** The fault shows only after a time limit of the client. */
   isSlow?: true;

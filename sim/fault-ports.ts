@@ -1,4 +1,7 @@
-/** Faults of connections, each on a port of its own: nothing listens, nothing is accepted, or a proxy damages what passes. */
+/**
+ * Faults of connections, each on a port of its own: nothing listens, nothing is accepted, or a proxy damages what
+ * passes.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';

@@ -1,4 +1,7 @@
-/** How words of the fault languages are read: `name=value`, with blanks, `;`, `,` or `&` between. Errors name what is wrong. */
+/**
+ * How words of the fault languages are read: `name=value`, with blanks, `;`, `,` or `&` between. Errors name what is
+ * wrong.
+ */
 
 /** A word without a value has an empty one. */
 export const wordsOf = (spec: string): (readonly [name: string, value: string])[] =>

@@ -1,4 +1,7 @@
-/** The simulated Hailuo: tasks, files, and numbers of errors inside of successes. A prompt with `[[1027]]` fails with that number. */
+/**
+ * The simulated Hailuo: tasks, files, and numbers of errors inside of successes. A prompt with `[[1027]]` fails with
+ * that number.
+ */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,7 @@
-/** A TCP proxy that damages what the target sends: late, slowly, in slices, only in part, or without an end. Requests pass unchanged. */
+/**
+ * A TCP proxy that damages what the target sends: late, slowly, in slices, only in part, or without an end. Requests
+ * pass unchanged.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** Clients that callers use, and the lines that point each at the gateway, in the console and docs/guides. What a key can serve follows from the matrix. */
+/**
+ * Clients that callers use, and the lines that point each at the gateway, in the console and docs/guides. What a key
+ * can serve follows from the matrix.
+ */
 import { INFERENCE_ENDPOINTS } from '../../src/rules/endpoints.ts';
 import { STYLES, type Style } from '../../src/rules/groups.ts';
 import { AGENT_CLIENTS } from './agents.ts';

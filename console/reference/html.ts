@@ -1,4 +1,7 @@
-/** HTML of the reference. Every text is escaped; of Markdown it knows code, links and paragraphs, which is what openapi.json has. */
+/**
+ * HTML of the reference. Every text is escaped; of Markdown it knows code, links and paragraphs, which is what
+ * openapi.json has.
+ */
 import { type Document, nameOf, type Schema } from './document.ts';
 
 export const escapeText = (text: string): string =>

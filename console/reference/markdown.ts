@@ -1,4 +1,7 @@
-/** Markdown of the guides as HTML: headings, paragraphs, lists, tables and code, which is what they have. Every text is escaped. */
+/**
+ * Markdown of the guides as HTML: headings, paragraphs, lists, tables and code, which is what they have. Every text is
+ * escaped.
+ */
 import { escapeText, wideTable } from './html.ts';
 
 export interface MarkdownSection {

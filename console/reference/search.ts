@@ -1,4 +1,6 @@
-/** What the search of /docs finds: operations, errors, limits, and sections of the guides. Loaded when someone searches. */
+/**
+ * What the search of /docs finds: operations, errors, limits, and sections of the guides. Loaded when someone searches.
+ */
 
 import { ERRORS } from '../../src/rules/errors.ts';
 import type { Endpoint } from './document.ts';

@@ -1,6 +1,7 @@
 /**
- * The language of the console: the one that was chosen, or the first of the browser's languages that it has. It is decided
- * once, when the page loads. English is in the code; another language is a chunk of its own, which only its readers load.
+ * The language of the console: the one that was chosen, or the first of the browser's languages that it has. It is
+ * decided once, when the page loads. English is in the code; another language is a chunk of its own, which only its
+ * readers load.
  */
 const STORED = 'dragoman-language';
 const LANGUAGES = ['en', 'zh'] as const;
@@ -17,7 +18,8 @@ export const language = decided();
 /** For numbers and dates. */
 export const locale = { en: 'en-US', zh: 'zh-CN' }[language];
 
-// Everything waits here, so that constants of modules are in the language too. What is loaded must import no module of the
+// Everything waits here, so that constants of modules are in the language too. What is loaded must import no module of
+// the
 // console: it would wait for this one.
 export const chinese = language === 'zh' ? await import('./zh/texts.ts') : undefined;
 

@@ -1,4 +1,7 @@
-/** Filters and pages in the address. All values are text; empty ones are absent, so that an address says only what differs. */
+/**
+ * Filters and pages in the address. All values are text; empty ones are absent, so that an address says only what
+ * differs.
+ */
 
 export type Search = Readonly<Record<string, string | undefined>>;
 

@@ -1,7 +1,7 @@
 /**
- * Sentences and titles of the console in English; zh/texts.ts has the same in Chinese. Those of the pages of operators, of warnings and
- * of the playground are in files of their own, which load with these pages. A label that only names a field of the API is next to that
- * field, and is looked up in zh/labels.ts.
+ * Sentences and titles of the console in English; zh/texts.ts has the same in Chinese. Those of the pages of operators,
+ * of warnings and of the playground are in files of their own, which load with these pages. A label that only names a
+ * field of the API is next to that field, and is looked up in zh/labels.ts.
  */
 import { countText, plural } from './format/count.ts';
 import { chinese } from './language.ts';

@@ -1,4 +1,7 @@
-/** The operations on private assets, asset groups and authorizations of real persons as OpenAPI (V 2, V 4.8, V 4.9, V 4.10). */
+/**
+ * The operations on private assets, asset groups and authorizations of real persons as OpenAPI (V 2, V 4.8,
+ * V 4.9, V 4.10).
+ */
 import type { AssetField } from '../../src/rules/index.ts';
 import { json, listExample, type Schema, TEXT } from './schema.ts';
 

@@ -1,4 +1,6 @@
-/** Errors in the reference: their bodies, one schema per error format, and the responses of an operation by its codes. */
+/**
+ * Errors in the reference: their bodies, one schema per error format, and the responses of an operation by its codes.
+ */
 import { renderError } from '../../src/api/caller/index.ts';
 import { fail } from '../../src/core/index.ts';
 import { ERRORS, type ErrorCode, type ErrorFormat, errorRow } from '../../src/rules/index.ts';

@@ -1,4 +1,7 @@
-/** The admin API in the reference: queries and bodies from the schemas of its operations, responses from a table by operation. */
+/**
+ * The admin API in the reference: queries and bodies from the schemas of its operations, responses from a table by
+ * operation.
+ */
 import type { z } from 'zod';
 import { type AdminOperation, adminRow, type ErrorCode, UNCHANGED_HEADER } from '../../src/rules/index.ts';
 import { ADMIN_SUCCESSES } from './admin-responses.ts';

@@ -1,10 +1,11 @@
 /**
  * Schemas of the reference, as text in the notation of TypeScript types.
  *
- * `schemasOf` reads lines `Name: members`; lines that begin with a space go on. A member is `name: type`, or `name?: type` if it is optional.
- * Objects are open, because members that are not listed pass too; in a line that begins with `closed` every member is known.
- * A type is a word of `WORDS`, the name of another schema, `"a constant"`, `<one of these>`, `{ members }`, a list `type[]`,
- * or several with `|` between. Text in parentheses describes the type before it; a quote in it stands for a backtick.
+ * `schemasOf` reads lines `Name: members`; lines that begin with a space go on. A member is `name: type`, or
+ * `name?: type` if it is optional. Objects are open, because members that are not listed pass too; in a line that
+ * begins with `closed` every member is known. A type is a word of `WORDS`, the name of another schema, `"a constant"`,
+ * `<one of these>`, `{ members }`, a list `type[]`, or several with `|` between. Text in parentheses describes the type
+ * before it; a quote in it stands for a backtick.
  */
 
 export type Schema = Readonly<Record<string, unknown>>;

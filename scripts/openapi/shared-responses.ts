@@ -2,7 +2,9 @@
 
 type Responses = Readonly<Record<string, object>>;
 
-/** `components` grows with the calls of `refer`, which puts references in the place of responses that others have too. */
+/**
+ * `components` grows with the calls of `refer`, which puts references in the place of responses that others have too.
+ */
 export function shareResponses(all: readonly Responses[]) {
   const uses = Map.groupBy(
     all.flatMap((responses) => Object.entries(responses)),

@@ -1,4 +1,7 @@
-/** The files of /docs in the folder of the built console: pages that need no script to be read, and a script that tries requests. */
+/**
+ * The files of /docs in the folder of the built console: pages that need no script to be read, and a script that tries
+ * requests.
+ */
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { renderPages } from '../../console/reference/page.ts';

@@ -3,7 +3,10 @@ import { parse, type ScalarTag } from 'yaml';
 import { bytesOf, decompress } from './body.ts';
 import { type Exchange, isRecord, type JsonRecord, jsonOf, listOf, recordOf, textOf } from './recording.ts';
 
-/** Returns undefined for a text that is not a cassette. An entry that is not an HTTP exchange becomes `undefined` in the list. */
+/**
+ * Returns undefined for a text that is not a cassette. An entry that is not an HTTP exchange becomes `undefined` in the
+ * list.
+ */
 export function readCassette(name: string, text: string): readonly (Exchange | undefined)[] | undefined {
   const file = /\.ya?ml$/.test(name) ? parseYaml(text) : jsonOf(text);
   if (!isRecord(file)) return undefined;
@@ -14,7 +17,10 @@ export function readCassette(name: string, text: string): readonly (Exchange | u
   return Array.isArray(list) ? list.map((entry) => vcrExchange(recordOf(entry))) : undefined;
 }
 
-/** The recorders write YAML 1.1, in which binary bodies have a tag. Dates stay texts, as in the JSON that they come from. */
+/**
+ * The recorders write YAML 1.1, in which binary bodies have a tag. Dates stay texts, as in the JSON that they come
+ * from.
+ */
 function parseYaml(text: string): unknown {
   return parse(text, {
     version: '1.1',

@@ -14,8 +14,8 @@ type Player = (replay: Replay, lane: Lane) => Promise<Outcome>;
 const PLAYERS: Readonly<Record<Way, Player>> = { native: replayNative, request: replayRequest, answer: replayAnswer };
 
 /**
- * The calls that a recording allows. Generate-content clients are not converted, no client speaks Converse, and an error is a response of
- * its own request only.
+ * The calls that a recording allows. Generate-content clients are not converted, no client speaks Converse, and an
+ * error is a response of its own request only.
  */
 export function replaysOf(recording: Recording): Replay[] {
   const { dialect, request, status, events } = recording;

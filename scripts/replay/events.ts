@@ -34,7 +34,9 @@ function sseEvents(text: string): JsonRecord[] {
   return events;
 }
 
-/** A line may keep the `data:` of its event, or be the mark of the end. A damaged line makes the whole file worthless. */
+/**
+ * A line may keep the `data:` of its event, or be the mark of the end. A damaged line makes the whole file worthless.
+ */
 function lineEvents(text: string): JsonRecord[] {
   const lines = text.split('\n').map((line) => line.replace(/^data: ?/, ''));
   const events = lines.filter((line) => line.startsWith('{')).map(jsonOf);

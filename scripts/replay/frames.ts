@@ -1,4 +1,7 @@
-/** Streams of Converse: binary frames of AWS, as one object for each frame with the type of its event as the only member. */
+/**
+ * Streams of Converse: binary frames of AWS, as one object for each frame with the type of its event as the only
+ * member.
+ */
 import { awsMessage } from '../../sim/clouds/aws-frames.ts';
 import { isRecord, type JsonRecord, jsonOf } from './recording.ts';
 

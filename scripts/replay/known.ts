@@ -1,4 +1,6 @@
-/** Differences that are meant, by rule: what the other wire format cannot carry, and what the gateway states it does. */
+/**
+ * Differences that are meant, by rule: what the other wire format cannot carry, and what the gateway states it does.
+ */
 import type { Difference, Replay } from './outcome.ts';
 import { type JsonRecord, jsonOf, recordOf, textOf } from './recording.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Lanes of a replay: each has a provider of its own, a group of every dialect and cloud with one account and one key, and makes one call at a time. A lane whose
- * account failed is replaced by a new one, so that the pool's view of that account does not reach the next call.
+ * Lanes of a replay: each has a provider of its own, a group of every dialect and cloud with one account and one key,
+ * and makes one call at a time. A lane whose account failed is replaced by a new one, so that the pool's view of that
+ * account does not reach the next call.
  */
 import type { Style, UpstreamDialect } from '../../src/rules/index.ts';
 import { type ReceivedRequest, startCanned } from '../../test/support/canned.ts';
@@ -9,7 +10,10 @@ import { isList } from './events.ts';
 import { isFramed } from './frames.ts';
 import type { ReplayedCloud } from './recording.ts';
 
-/** The accounts of a lane: one for each dialect of providers, and one for each cloud that serves models by their own API. */
+/**
+ * The accounts of a lane: one for each dialect of providers, and one for each cloud that serves models by their own
+ * API.
+ */
 type LaneAccount = UpstreamDialect | ReplayedCloud;
 
 /** What the provider sends. */
@@ -22,7 +26,9 @@ export interface Reply {
 export interface Lane {
   readonly url: string;
   readonly keys: Readonly<Record<LaneAccount, string>>;
-  /** Sets what the provider sends until the next call of this, and returns the list of requests that it will have got. */
+  /**
+   * Sets what the provider sends until the next call of this, and returns the list of requests that it will have got.
+   */
   play(script: (received: ReceivedRequest) => Reply): readonly ReceivedRequest[];
   close(): Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** Losses of a converted request: values of the client's request that neither reach the provider nor are named as dropped. */
+/**
+ * Losses of a converted request: values of the client's request that neither reach the provider nor are named as
+ * dropped.
+ */
 import { isRecord, jsonOf, textOf } from './recording.ts';
 
 export interface Loss {
@@ -8,8 +11,8 @@ export interface Loss {
 }
 
 /**
- * Members whose values belong to one wire format or one provider: kinds, roles, ids, and values that only their issuer can read.
- * They never reach another provider as they are.
+ * Members whose values belong to one wire format or one provider: kinds, roles, ids, and values that only their issuer
+ * can read. They never reach another provider as they are.
  */
 const NOT_COMPARED: ReadonlySet<string> = new Set([
   ...['type', 'role', 'model', 'status', 'object', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'item_id', 'phase'],
@@ -55,7 +58,9 @@ const TRANSLATED: readonly Translation[] = [
   { path: /^reasoning_format$/, implied: ['parsed'] },
 ];
 
-/** Objects whose name is part of their type: tools with a date in the type, and calls of tools that the provider runs. */
+/**
+ * Objects whose name is part of their type: tools with a date in the type, and calls of tools that the provider runs.
+ */
 const NAMED_BY_TYPE = /_\d{8}$|^server_tool_use$/;
 
 export function findLosses(sent: unknown, received: unknown, dropped: readonly string[]): Loss[] {

@@ -2,7 +2,10 @@
 import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import type { Recording } from './recording.ts';
 
-/** `native`: bytes through; `request`: a real request on a key of another style; `answer`: a real response for another client. */
+/**
+ * `native`: bytes through; `request`: a real request on a key of another style; `answer`: a real response for another
+ * client.
+ */
 export const WAYS = ['native', 'request', 'answer'] as const;
 export type Way = (typeof WAYS)[number];
 

@@ -1,4 +1,7 @@
-/** The report of a replay: a table by collection, dialect and way, the known differences by rule, and every other one with its file. */
+/**
+ * The report of a replay: a table by collection, dialect and way, the known differences by rule, and every other one
+ * with its file.
+ */
 import { knownRule } from './known.ts';
 import { type Outcome, type Replay, WAYS, type Way } from './outcome.ts';
 

@@ -1,4 +1,7 @@
-/** Weeks of traffic for the charts: calls with a daily rhythm, their roll-ups, and the usage and entries that belong to them. */
+/**
+ * Weeks of traffic for the charts: calls with a daily rhythm, their roll-ups, and the usage and entries that belong to
+ * them.
+ */
 import { RequestRollUp } from '../../src/observe/request-log/index.ts';
 import { connect } from '../../src/platform/db/index.ts';
 import type { AppContext } from '../../src/program/server/index.ts';
@@ -33,7 +36,10 @@ export async function rollUpHistory({ database, clock }: AppContext): Promise<vo
   for (let run = 0; run < ROLL_UPS; run += 1) await rollUp.run();
 }
 
-/** Every minute up to four calls, most of them in the afternoon; one in ninety fails, and one in forty waits for another account. */
+/**
+ * Every minute up to four calls, most of them in the afternoon; one in ninety fails, and one in forty waits for another
+ * account.
+ */
 const CALLS = `
   insert into requests (at, id, user_id, key_id, group_id, operation, model, upstream_model, client, target, stream, status, outcome, code,
     error, account_id, attempts, first_byte_ms, total_ms, added_ms, failover_ms, usage, nanos, cost_nanos, price_id, group_ppm, user_ppm, estimated)

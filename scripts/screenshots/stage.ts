@@ -1,4 +1,7 @@
-/** A gateway with simulated providers, a history and open decisions, in a temporary folder, and two people who can sign in. */
+/**
+ * A gateway with simulated providers, a history and open decisions, in a temporary folder, and two people who can sign
+ * in.
+ */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** The SDKs that `npm run release -- sdks` proves, and their installation: a folder for each version, which later runs use again. */
+/**
+ * The SDKs that `npm run release -- sdks` proves, and their installation: a folder for each version, which later runs
+ * use again.
+ */
 import { copyFile, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,8 +39,8 @@ const aiSdk = (provider: string, program = 'ai-sdk.js'): Sdk => ({
 });
 
 /**
- * Newer versions always contain the extra; pip only warns that they do not have it. The major version before has no options of a
- * task, and its `delete` fails with a NameError of its own.
+ * Newer versions always contain the extra; pip only warns that they do not have it. The major version before has no
+ * options of a task, and its `delete` fails with a NameError of its own.
  */
 const arkSdk = (name: string, module: string, undeclared: readonly string[] = []): Sdk => ({
   language: 'Python',
@@ -141,7 +144,10 @@ async function once(folder: string, install: () => Promise<string | undefined>):
   return reason;
 }
 
-/** Node resolves packages from the location of the importing file, so JavaScript programs run as copies beside their packages. */
+/**
+ * Node resolves packages from the location of the importing file, so JavaScript programs run as copies beside their
+ * packages.
+ */
 async function commandOf({ language, program }: Sdk, folder: string): Promise<InstalledSdk['command']> {
   if (language === 'Python') return [pythonIn(folder), join(PROGRAMS.Python, program)];
   for (const file of [program, 'checks.js']) await copyFile(join(PROGRAMS.JavaScript, file), join(folder, file));

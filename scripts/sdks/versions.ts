@@ -2,7 +2,9 @@
 
 const STABLE = /^(\d+)\.(\d+)(?:\.(\d+))?$/;
 
-/** Newest first: at most two versions. Pre-releases are left out. Below 1.0 every minor version is a line of its own. */
+/**
+ * Newest first: at most two versions. Pre-releases are left out. Below 1.0 every minor version is a line of its own.
+ */
 export function newestOfTwoLines(versions: readonly string[]): string[] {
   const stable = versions.filter((version) => STABLE.test(version)).sort((a, b) => compare(numbersOf(b), numbersOf(a)));
   const newest = stable[0];

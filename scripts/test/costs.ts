@@ -1,4 +1,6 @@
-/** What a run of tests cost: wall and CPU time beside a fixed piece of work of the same minutes, and the dearest files. */
+/**
+ * What a run of tests cost: wall and CPU time beside a fixed piece of work of the same minutes, and the dearest files.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { childCpuMs, cpuMsOf } from '../../test/support/cpu-time.ts';

@@ -3,7 +3,9 @@ import { globSync } from 'node:fs';
 
 const FOLDERS = ['src', 'scripts', 'sim', 'console', 'test'];
 
-/** Only in `npm run test:all`, with the reason. `npm test` keeps at least one test of every clause and every capability. */
+/**
+ * Only in `npm run test:all`, with the reason. `npm test` keeps at least one test of every clause and every capability.
+ */
 export const ALL_ONLY: Readonly<Record<string, string>> = {
   'src/ledger/close.db.test.ts': 'replicas that close under load',
   'src/ledger/crash.db.test.ts': 'every crash point of the journal',
@@ -48,7 +50,10 @@ export const SWEEPS: Readonly<Record<string, string>> = {
   'test/laws/fields.test.ts': "every member of the SDKs' types in every pair of dialects",
 };
 
-/** Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine, and long runs under load. */
+/**
+ * Only in `npm run test:all -- --load`: memory and throughput over many calls, which say nothing on a busy machine, and
+ * long runs under load.
+ */
 const LOAD_ONLY = [
   ...['memory', 'body-memory', 'images-memory', 'video-results-memory', 'websocket-memory'],
   ...['agents', 'failover', 'native-load', 'overload', 'replica-loss', 'request-cost', 'rolling', 'slow-clients'],

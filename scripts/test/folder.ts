@@ -1,6 +1,7 @@
 /**
- * The folder of a run: everything that tests create in the temporary directory is in it, and removed with it. In memory where the system
- * offers that: creating and dropping a database is creating and removing hundreds of files, which costs a disk several times as much.
+ * The folder of a run: everything that tests create in the temporary directory is in it, and removed with it. In memory
+ * where the system offers that: creating and dropping a database is creating and removing hundreds of files, which
+ * costs a disk several times as much.
  */
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,20 +1,26 @@
 /**
- * Groups of test files that share a process. Loading the gateway takes longer than most files, and code that has run before is faster.
- * Each file is a suite of its own, so that its hooks apply only to its tests.
+ * Groups of test files that share a process. Loading the gateway takes longer than most files, and code that has run
+ * before is faster. Each file is a suite of its own, so that its hooks apply only to its tests.
  */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const FILE_COST = new URL('../../test/support/file-cost.ts', import.meta.url).href;
 
-/** The size of a group in bytes of source: about twelve files of test/e2e or 25 of src. Larger groups would leave cores idle at the end. */
+/**
+ * The size of a group in bytes of source: about twelve files of test/e2e or 25 of src. Larger groups would leave cores
+ * idle at the end.
+ */
 const GROUP_BYTES = 128 * 1024;
 
 /** A file that changes or measures its process, or awaits while it loads, has a process of its own. */
 const NEEDS_PROCESS =
   /process\.(?:env\.\w+ = |memoryUsage|on\()|globalThis\.\w+ = |setFlagsFromString|^\S(?:(?!async)[^\n])*\bawait /m;
 
-/** Those in a browser take minutes: in a group they would run one after the other. Modules of the console await their language as they load. */
+/**
+ * Those in a browser take minutes: in a group they would run one after the other. Modules of the console await their
+ * language as they load.
+ */
 const RUNS_ALONE = /^(?:test\/browser|console)\//;
 
 /** Writes a file per group into `folder`, and returns these and the files that stay alone. */

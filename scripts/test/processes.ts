@@ -14,7 +14,10 @@ interface ProcessEntry {
   readonly command: string;
 }
 
-/** Ends all processes below this one, and those whose command names the folder: their parents may have ended before them. */
+/**
+ * Ends all processes below this one, and those whose command names the folder: their parents may have ended before
+ * them.
+ */
 export async function endProcesses(folder: string): Promise<void> {
   const pids = startedProcesses(listProcesses(), folder);
   signalAll(pids, 'SIGINT');

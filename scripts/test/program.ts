@@ -1,6 +1,6 @@
 /**
- * The program in a few files, for tests that start many processes: loading its 1,400 modules takes most of the time of a start. Threads and
- * data files are those of the sources, because `import.meta` keeps naming these.
+ * The program in a few files, for tests that start many processes: loading its 1,400 modules takes most of the time of
+ * a start. Threads and data files are those of the sources, because `import.meta` keeps naming these.
  */
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Servers that speak chat completions with differences of their own. `@server=<name>` in the model's name plays one of them; without it
- * the provider is OpenAI.
+ * Servers that speak chat completions with differences of their own. `@server=<name>` in the model's name plays one of
+ * them; without it the provider is OpenAI.
  */
 import { Failure, invalid } from '../errors.ts';
 import { type JsonObject, objectOf, objectsOf, textOf } from '../json.ts';

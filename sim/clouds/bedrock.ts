@@ -1,6 +1,6 @@
 /**
- * Bedrock with models of Anthropic, the token service of AWS, and the metadata services of machines and containers. Checks signatures of
- * Version 4 as the documentation defines them, and sends streams in frames.
+ * Bedrock with models of Anthropic, the token service of AWS, and the metadata services of machines and containers.
+ * Checks signatures of Version 4 as the documentation defines them, and sends streams in frames.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { Failure } from '../errors.ts';

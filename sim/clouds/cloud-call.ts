@@ -22,7 +22,10 @@ export interface CloudCall {
   /** The path of the provider's own API. */
   readonly path: string;
   readonly shape: Shape;
-  /** Throws the failure of the cloud: credential, version, name of the model. Changes the body to that of the provider's own API. */
+  /**
+   * Throws the failure of the cloud: credential, version, name of the model. Changes the body to that of the provider's
+   * own API.
+   */
   enter(exchange: CloudExchange): void;
   /** The form in which the cloud reports a failure of the provider; undefined for that of the provider itself. */
   failure?(status: number, message: string): Failure | undefined;

@@ -1,6 +1,7 @@
 /**
- * Converse, the format of Bedrock for all its models, in front of the simulated model of Anthropic. Checks requests as the documentation
- * and the published API model define them: members, unions, patterns, ranges, and what one member demands of another.
+ * Converse, the format of Bedrock for all its models, in front of the simulated model of Anthropic. Checks requests as
+ * the documentation and the published API model define them: members, unions, patterns, ranges, and what one member
+ * demands of another.
  */
 import type { Failure } from '../errors.ts';
 import { isObject, type Json, type JsonObject, listOf, objectOf, objectsOf, stringsOf, textOf } from '../json.ts';

@@ -1,6 +1,7 @@
 /**
- * A project of Vertex AI: Google's token services, the metadata service of a machine, and models of Google and Anthropic. Checks signatures
- * and scopes, the project and the location of the path, and what differs in bodies from the providers' own APIs.
+ * A project of Vertex AI: Google's token services, the metadata service of a machine, and models of Google and
+ * Anthropic. Checks signatures and scopes, the project and the location of the path, and what differs in bodies from
+ * the providers' own APIs.
  */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto';
 import { Failure, invalid } from '../errors.ts';
@@ -23,7 +24,10 @@ const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const TOKEN_SECONDS = 3_600;
 const KEYS = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-/** The JSON key of a service account, as the console of the cloud gives it. `url` is the address of the simulated providers. */
+/**
+ * The JSON key of a service account, as the console of the cloud gives it. `url` is the address of the simulated
+ * providers.
+ */
 export const serviceAccountKey = (url: string, email: string = VERTEX.email): string =>
   JSON.stringify(
     {

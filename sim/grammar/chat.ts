@@ -1,6 +1,6 @@
 /**
- * The grammar of a chat stream as its clients require it: one head for all chunks, the role first, one finish reason, usage
- * only if requested, and `[DONE]` after success but never after an error.
+ * The grammar of a chat stream as its clients require it: one head for all chunks, the role first, one finish reason,
+ * usage only if requested, and `[DONE]` after success but never after an error.
  */
 import type { Json, JsonObject } from '../json.ts';
 import { blocksOf, count, demand, list, object, only, parse, type StreamResult, text } from './blocks.ts';

@@ -1,6 +1,6 @@
 /**
- * The grammar of a generate stream as its clients require it: data blocks without event names and without an end marker, one
- * part each, finish reason and usage in the last one.
+ * The grammar of a generate stream as its clients require it: data blocks without event names and without an end
+ * marker, one part each, finish reason and usage in the last one.
  */
 import type { JsonObject } from '../json.ts';
 import { blocksOf, count, demand, list, object, only, parse, type StreamResult, text } from './blocks.ts';

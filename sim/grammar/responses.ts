@@ -1,6 +1,7 @@
 /**
- * The grammar of a responses stream as its clients require it: numbered events, items added before their deltas and done before
- * the end, parts opened before their deltas, every `done` equal to its deltas, and a terminal event with all items.
+ * The grammar of a responses stream as its clients require it: numbered events, items added before their deltas and
+ * done before the end, parts opened before their deltas, every `done` equal to its deltas, and a terminal event with
+ * all items.
  */
 import { type JsonObject, objectOf } from '../json.ts';
 import { blocksOf, count, demand, list, object, parse, type StreamResult, same, text } from './blocks.ts';

@@ -1,4 +1,7 @@
-/** Faults of the simulated Veo: those that a test queues for coming calls, and those that the prompt of a request asks for. */
+/**
+ * Faults of the simulated Veo: those that a test queues for coming calls, and those that the prompt of a request asks
+ * for.
+ */
 
 export type VeoCall = 'create' | 'poll' | 'download';
 
@@ -11,7 +14,10 @@ export interface VeoFault {
   readonly message?: string;
 }
 
-/** How an operation ends: `[[rai]]`, `[[empty]]`, `[[error=8]]` and `[[stuck]]` in the prompt; `[[blocked]]` refuses the request. */
+/**
+ * How an operation ends: `[[rai]]`, `[[empty]]`, `[[error=8]]` and `[[stuck]]` in the prompt; `[[blocked]]` refuses the
+ * request.
+ */
 export interface VeoPlan {
   readonly ending: 'video' | 'rai' | 'empty' | 'blocked' | 'stuck' | { readonly error: number };
 }

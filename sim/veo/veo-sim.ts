@@ -1,6 +1,7 @@
 /**
- * The simulated Veo: `predictLongRunning` at the Gemini API and at Vertex AI, operations that are polled, and results behind the
- * credential. The Gemini API redirects downloads to another host, which refuses a request that carries the credential.
+ * The simulated Veo: `predictLongRunning` at the Gemini API and at Vertex AI, operations that are polled, and results
+ * behind the credential. The Gemini API redirects downloads to another host, which refuses a request that carries the
+ * credential.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

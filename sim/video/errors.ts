@@ -15,7 +15,9 @@ export class VideoFailure extends Error {
   }
 }
 
-/** Codes by the status of errors whose code begins with one of them. The longest one that fits decides; 400 without one. */
+/**
+ * Codes by the status of errors whose code begins with one of them. The longest one that fits decides; 400 without one.
+ */
 const PREFIXES_BY_STATUS: Readonly<Record<number, string>> = {
   401: 'AuthenticationError InvalidAccountStatus SignatureDoesNotMatch InvalidAccessKeyId',
   403: 'AccountOverdueError AccessDenied OperationDenied SubscriptionRequired',

@@ -5,8 +5,8 @@ import { SIZES } from './families.ts';
 import { writeMp4 } from './mp4.ts';
 
 /**
- * Of two seconds in every size, and of a second and some frames. Chromium has played these files: size, length, a seek and the colour of
- * a bar were right. After a change of the writer, play them again before you change this.
+ * Of two seconds in every size, and of a second and some frames. Chromium has played these files: size, length, a seek
+ * and the colour of a bar were right. After a change of the writer, play them again before you change this.
  */
 const PLAYED = 'fade1a6c716c8a391cbba9f13e60ebeaad356e9554619d05eb23b50d494400eb';
 

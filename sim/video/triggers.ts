@@ -1,4 +1,7 @@
-/** The trigger language: which misbehaviour a request, a header or a test asks for. Its form is that of the fault language of the others. */
+/**
+ * The trigger language: which misbehaviour a request, a header or a test asks for. Its form is that of the fault
+ * language of the others.
+ */
 import { count, known, oneOf, wordsOf } from '../fault-words.ts';
 import { ACTIONS, type Action } from './assets/actions.ts';
 import { isRatio, isResolution, type Ratio, type Resolution } from './families.ts';

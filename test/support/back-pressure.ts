@@ -1,4 +1,7 @@
-/** Back-pressure towards a client that does not read: what the gateway keeps for it. What the kernel takes differs between machines. */
+/**
+ * Back-pressure towards a client that does not read: what the gateway keeps for it. What the kernel takes differs
+ * between machines.
+ */
 import { Socket } from 'node:net';
 import { until } from './wait.ts';
 
@@ -6,8 +9,8 @@ import { until } from './wait.ts';
 const CHECKS = 25;
 
 /**
- * Waits until neither the provider nor the gateway can send more, and returns the bytes that the gateway has written and the kernel has not
- * taken. `sent` is what the provider has sent. All of them are in this process.
+ * Waits until neither the provider nor the gateway can send more, and returns the bytes that the gateway has written
+ * and the kernel has not taken. `sent` is what the provider has sent. All of them are in this process.
  */
 export async function bufferedFor(client: Socket, sent: () => number): Promise<number> {
   const accepted = await until('the connection', () => acceptedSocket(client));

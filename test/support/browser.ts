@@ -8,7 +8,10 @@ const PAGE_MS = 60_000;
 
 export interface WatchedPage {
   readonly page: Page;
-  /** Dialogs of scripts, exceptions, violations of the content security policy, and other errors in the log of the browser. */
+  /**
+   * Dialogs of scripts, exceptions, violations of the content security policy, and other errors in the log of the
+   * browser.
+   */
   readonly faults: string[];
 }
 

@@ -1,4 +1,6 @@
-/** Counts the bytes that Buffer methods copy, search or decode: a measure of work that does not depend on the machine. */
+/**
+ * Counts the bytes that Buffer methods copy, search or decode: a measure of work that does not depend on the machine.
+ */
 
 const { concat } = Buffer;
 const { copy, indexOf, toString: decode } = Buffer.prototype;

@@ -1,4 +1,7 @@
-/** A process that delivers callbacks until it is killed, with short waits. Load tests start it with a plan as its argument. */
+/**
+ * A process that delivers callbacks until it is killed, with short waits. Load tests start it with a plan as its
+ * argument.
+ */
 import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { PublicFetcher } from '../../src/platform/outbound/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Runs a short command of the CLI inside the test process, which saves the second that a process needs to load the gateway.
- * test/e2e/launcher.test.ts runs commands as processes; a server needs one.
+ * Runs a short command of the CLI inside the test process, which saves the second that a process needs to load the
+ * gateway. test/e2e/launcher.test.ts runs commands as processes; a server needs one.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { run } from '../../src/program/cli/program.ts';
@@ -46,7 +46,10 @@ async function execute(args: readonly string[], execution: Execution): Promise<C
 
 let isDiverted = false;
 
-/** Output, environment and end of the code that a command runs. Everything else, such as the report of the tests, is not affected. */
+/**
+ * Output, environment and end of the code that a command runs. Everything else, such as the report of the tests, is not
+ * affected.
+ */
 function divert(): void {
   if (isDiverted) return;
   isDiverted = true;

@@ -26,7 +26,9 @@ const row = (id: string): string => `tr[data-id="${id}"]`;
 const card = (title: string): string => `.card:has(> header h2:text-is("${title}"))`;
 const REASON = { Reason: 'by the test' } as const;
 
-/** In an order in which each finds what it needs. `key` belongs to ana, `own` to the person who reads the user's pages. */
+/**
+ * In an order in which each finds what it needs. `key` belongs to ana, `own` to the person who reads the user's pages.
+ */
 export function consoleForms(scene: Scene, own: string): readonly ConsoleForm[] {
   const ana = '/users/ana';
   const key = `/keys/${scene.key}`;

@@ -1,6 +1,6 @@
 /**
- * What the pages of the console show: accounts in several states, calls of every outcome, video tasks with callbacks, assets, characters,
- * and decisions that wait. Built over the API, like real traffic.
+ * What the pages of the console show: accounts in several states, calls of every outcome, video tasks with callbacks,
+ * assets, characters, and decisions that wait. Built over the API, like real traffic.
  */
 import OpenAI, { toFile } from 'openai';
 import type { Sim } from '../../sim/index.ts';
@@ -170,7 +170,10 @@ const caller =
     return { id: response.headers.get('x-request-id') ?? '', body: isJson ? JSON.parse(given) : {} };
   };
 
-/** One that succeeds, one that fails, one that runs; for an operator one without usage, and two that cannot be told apart. */
+/**
+ * One that succeeds, one that fails, one that runs; for an operator one without usage, and two that cannot be told
+ * apart.
+ */
 async function makeTasks({ url, keys, db, receiver, text }: SceneSources): Promise<Pick<Scene, 'task' | 'failedTask'>> {
   const create = async (words: string, more: object = {}): Promise<string> => {
     const content = [{ type: 'text', text: words }];

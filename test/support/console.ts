@@ -1,4 +1,6 @@
-/** A browser that uses the console: keeps cookies, and sends the CSRF token and its origin as scripts of the console do. */
+/**
+ * A browser that uses the console: keeps cookies, and sends the CSRF token and its origin as scripts of the console do.
+ */
 
 import { beginSession, invitePerson, redeemLink } from '../../src/access/people/index.ts';
 import type { Db } from '../../src/platform/db/index.ts';

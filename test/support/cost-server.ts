@@ -1,4 +1,6 @@
-/** A gateway in its own process with a group of each style, in front of a provider that replies to everything at once. */
+/**
+ * A gateway in its own process with a group of each style, in front of a provider that replies to everything at once.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

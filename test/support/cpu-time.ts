@@ -12,11 +12,14 @@ export function cpuMsOf(run: () => void): number {
 /** The unit of /proc, on every Linux that Node runs on. */
 const TICK_MS = 10;
 
-/** The CPU time of processes that this one started, and of theirs, once they were waited for. Linux only, 0 elsewhere. */
+/**
+ * The CPU time of processes that this one started, and of theirs, once they were waited for. Linux only, 0 elsewhere.
+ */
 export function childCpuMs(): number {
   if (process.platform !== 'linux') return 0;
   const stat = readFileSync('/proc/self/stat', 'utf8');
-  // The name, in parentheses, may contain spaces. User and system time of children are fields 16 and 17, of which 2 precede the split.
+  // The name, in parentheses, may contain spaces. User and system time of children are fields 16 and 17, of which 2
+  // precede the split.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
 }
@@ -43,8 +46,8 @@ const FACTOR = 16;
 export const LINEAR_GROWTH = 4 * FACTOR;
 
 /**
- * How many times as much CPU time an input of 16 times the size takes, which is the same on every machine. `prepare` makes an input and
- * returns the work to be measured.
+ * How many times as much CPU time an input of 16 times the size takes, which is the same on every machine. `prepare`
+ * makes an input and returns the work to be measured.
  */
 export function growthOf(prepare: (size: number) => () => void, size: number): number {
   let least = Number.POSITIVE_INFINITY;

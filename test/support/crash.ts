@@ -1,6 +1,7 @@
 /**
- * Preloaded into a gateway under test (`node --import`): kills the process with SIGKILL the nth time it reaches a crash point.
- * `CRASH_AT=flush.begun#2` counts from the start of the process; an IPC message of the parent counts from then on.
+ * Preloaded into a gateway under test (`node --import`): kills the process with SIGKILL the nth time it reaches a crash
+ * point. `CRASH_AT=flush.begun#2` counts from the start of the process; an IPC message of the parent counts from then
+ * on.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import fs from 'node:fs';

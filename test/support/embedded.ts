@@ -49,7 +49,10 @@ export async function createClosedFolder(inside: string): Promise<string> {
   return closed;
 }
 
-/** The files in a data directory. Leaves out the binaries that are copied there when PostgreSQL cannot read node_modules. */
+/**
+ * The files in a data directory. Leaves out the binaries that are copied there when PostgreSQL cannot read
+ * node_modules.
+ */
 export const dataFiles = (dataDir: string): string[] =>
   readdirSync(dataDir)
     .filter((name) => !name.startsWith(COPY_PREFIX))
@@ -70,7 +73,10 @@ export async function postmasterPid(cluster: string): Promise<number> {
   return Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** The process ids of the postmaster and its children. Call it while they run: command lines of children do not name the cluster. */
+/**
+ * The process ids of the postmaster and its children. Call it while they run: command lines of children do not name the
+ * cluster.
+ */
 export function familyOf(pid: number): number[] {
   if (process.platform !== 'linux') return [pid];
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);

@@ -1,6 +1,6 @@
 /**
- * One call through the gateway without sockets or a database: the real path from the body to the usage record, a provider that is a list
- * of chunks, and a client that leaves after any of them.
+ * One call through the gateway without sockets or a database: the real path from the body to the usage record, a
+ * provider that is a list of chunks, and a client that leaves after any of them.
  */
 import { Catalog, type ModelLine } from '../../src/catalog/index.ts';
 import { type Clock, createSealer, silentLog, systemClock } from '../../src/core/index.ts';

@@ -7,7 +7,10 @@ import { errorCode } from './error-body.ts';
 import { ResponsesSocketClient } from './websocket.ts';
 
 export type LaneMode = 'unary' | 'stream' | 'websocket';
-/** `plain` is a responses-style group whose accounts have no chat endpoint; `relayed` one whose accounts have WebSockets. */
+/**
+ * `plain` is a responses-style group whose accounts have no chat endpoint; `relayed` one whose accounts have
+ * WebSockets.
+ */
 export type LaneGroup = 'claude' | 'openai' | 'gemini' | 'plain' | 'relayed';
 
 export interface Lane {
@@ -84,8 +87,8 @@ export const isNative = ({ client, group }: Lane): boolean =>
 export const laneName = ({ client, group, mode }: Lane): string => `${client} on ${group}, ${mode}`;
 
 /**
- * What the client received. `complete`: the reply has its end. `error`: an HTTP error, or the error event of the dialect at the end.
- * `both`: a stream with its end and an error after it.
+ * What the client received. `complete`: the reply has its end. `error`: an HTTP error, or the error event of the
+ * dialect at the end. `both`: a stream with its end and an error after it.
  */
 export interface Outcome {
   readonly end: 'complete' | 'error' | 'both';

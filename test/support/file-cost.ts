@@ -1,6 +1,6 @@
 /**
- * What a test file costs: the CPU time of its process and of the processes that it started and waited for. Preloaded into each test file by
- * scripts/test.ts, which sums up the lines of `TEST_COSTS`. Children are known on Linux only.
+ * What a test file costs: the CPU time of its process and of the processes that it started and waited for. Preloaded
+ * into each test file by scripts/test.ts, which sums up the lines of `TEST_COSTS`. Children are known on Linux only.
  */
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';

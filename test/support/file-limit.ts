@@ -1,6 +1,6 @@
 /**
- * Ends a test file that does not end, preloaded into each test file by scripts/test.ts. The time limit of a test does not
- * end a file whose tests are over while a socket or a server is still open.
+ * Ends a test file that does not end, preloaded into each test file by scripts/test.ts. The time limit of a test does
+ * not end a file whose tests are over while a socket or a server is still open.
  */
 const ms = Number(process.env.TEST_FILE_MS);
 if (ms > 0) {

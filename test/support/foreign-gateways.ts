@@ -1,6 +1,6 @@
 /**
- * Small databases of other gateways, written by hand after their published schemas: the columns that an import reads, and rows that show
- * what comes over, changes and is lost. `upstream` is the address of the simulated providers.
+ * Small databases of other gateways, written by hand after their published schemas: the columns that an import reads,
+ * and rows that show what comes over, changes and is lost. `upstream` is the address of the simulated providers.
  */
 import { createCipheriv, createHash, hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';

@@ -129,7 +129,10 @@ interface GivenModel {
   readonly free?: boolean;
 }
 
-/** Most tests are not about prices: models that they create without one are free. Models that exist and video models stay as given. */
+/**
+ * Most tests are not about prices: models that they create without one are free. Models that exist and video models
+ * stay as given.
+ */
 async function freeUnlessPriced(db: Db, setup: GivenSetup): Promise<object> {
   const groups = [...(await db.selectFrom('groups').select(['id', 'style']).execute()), ...(setup.groups ?? [])];
   const video = new Set(groups.filter(({ style }) => style === 'video').map(({ id }) => id));

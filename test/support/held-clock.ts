@@ -1,4 +1,7 @@
-/** The clock of the system, except that timers of some lengths wait for the test: a time limit is reached when the test says so. */
+/**
+ * The clock of the system, except that timers of some lengths wait for the test: a time limit is reached when the test
+ * says so.
+ */
 import { type Clock, systemClock } from '../../src/core/index.ts';
 
 export class HeldClock implements Clock {

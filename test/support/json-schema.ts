@@ -1,4 +1,7 @@
-/** A validator for the JSON Schema keywords that openapi.json and test/schemas use. Fails on keywords that it does not know. */
+/**
+ * A validator for the JSON Schema keywords that openapi.json and test/schemas use. Fails on keywords that it does not
+ * know.
+ */
 import assert from 'node:assert/strict';
 
 export type JsonSchema = boolean | Readonly<Record<string, unknown>>;
@@ -98,7 +101,9 @@ const KEYWORDS: ReadonlyMap<string, Keyword> = new Map<string, Keyword>(
   }),
 );
 
-/** Reports the violations of the alternative that comes closest, which is the one that the author of the value meant. */
+/**
+ * Reports the violations of the alternative that comes closest, which is the one that the author of the value meant.
+ */
 function checkUnion(parts: readonly JsonSchema[], site: Site): readonly string[] {
   let closest: readonly string[] | undefined;
   for (const part of parts) {

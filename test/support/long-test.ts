@@ -1,6 +1,6 @@
 /**
- * What `npm test` leaves out: tests of large bodies, many rows and long waits, and further cases of a matrix. The same capability has a
- * shorter test there. `npm run test:all` and `npm test -- FILE` run everything.
+ * What `npm test` leaves out: tests of large bodies, many rows and long waits, and further cases of a matrix. The same
+ * capability has a shorter test there. `npm run test:all` and `npm test -- FILE` run everything.
  */
 import { describe, test } from 'node:test';
 

@@ -1,4 +1,7 @@
-/** Responses of the database that are lost or late: the statement is executed, but its caller gets a connection error, or waits. */
+/**
+ * Responses of the database that are lost or late: the statement is executed, but its caller gets a connection error,
+ * or waits.
+ */
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
@@ -62,7 +65,9 @@ export function holdResponse(pattern: RegExp): HeldResponse {
   return { executed: executed.promise, release: released.resolve };
 }
 
-/** Every statement of this process takes this much longer until `restore`, half of it before the database executes it. */
+/**
+ * Every statement of this process takes this much longer until `restore`, half of it before the database executes it.
+ */
 export function delayStatements(ms: number): { restore(): void } {
   const { query } = pg.Client.prototype;
   pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {

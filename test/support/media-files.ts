@@ -113,7 +113,10 @@ export function mp4File(seconds: number, { tick = 1024, isFragmented = false, is
 const element = (id: readonly number[], content: Buffer): Buffer =>
   Buffer.concat([Buffer.from([...id, 0x40 | (content.length >> 8), content.length & 0xff]), content]);
 
-/** One block a second. Clusters of ten blocks, of unknown size, as browsers record them; the header states no length or `stated` ms. */
+/**
+ * One block a second. Clusters of ten blocks, of unknown size, as browsers record them; the header states no length or
+ * `stated` ms.
+ */
 export function webmFile(seconds: number, stated?: number): Buffer {
   const open = Buffer.from([0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
   const duration = Buffer.alloc(4);

@@ -1,4 +1,7 @@
-/** An OpenID provider for tests: discovery, keys, the authorization endpoint without a page, and tokens of the code flow with PKCE. */
+/**
+ * An OpenID provider for tests: discovery, keys, the authorization endpoint without a page, and tokens of the code flow
+ * with PKCE.
+ */
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

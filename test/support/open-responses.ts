@@ -1,4 +1,7 @@
-/** Objects and events of the responses dialect as the Open Responses specification requires them: every listed member must be present. */
+/**
+ * Objects and events of the responses dialect as the Open Responses specification requires them: every listed member
+ * must be present.
+ */
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 

@@ -47,8 +47,8 @@ export async function explain(client: pg.Client, { text, values }: Statement): P
 }
 
 /**
- * Explains statements that write, in order, and takes back what they wrote. Skips transaction control, and writes of the request
- * log: a timer sends those, with rows of any earlier call.
+ * Explains statements that write, in order, and takes back what they wrote. Skips transaction control, and writes of
+ * the request log: a timer sends those, with rows of any earlier call.
  */
 export async function explainWrites(client: pg.Client, statements: readonly Statement[]): Promise<Cost[]> {
   const costs: Cost[] = [];

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL primary with a synchronous standby, from the programs of the embedded database. The standby is promoted when the primary is
- * killed, and a new standby takes the place of the old primary.
+ * A PostgreSQL primary with a synchronous standby, from the programs of the embedded database. The standby is promoted
+ * when the primary is killed, and a new standby takes the place of the old primary.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** What a new process of Dragoman runs: the launcher, or the program in a few files that `npm run test:all` has built (scripts/test/program.ts). */
+/**
+ * What a new process of Dragoman runs: the launcher, or the program in a few files that `npm run test:all` has built
+ * (scripts/test/program.ts).
+ */
 import { fileURLToPath } from 'node:url';
 
 export const LAUNCHER = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url));

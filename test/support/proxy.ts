@@ -1,4 +1,6 @@
-/** Small proxies over real sockets: HTTP CONNECT with or without TLS, and SOCKS5. They record what they were asked for. */
+/**
+ * Small proxies over real sockets: HTTP CONNECT with or without TLS, and SOCKS5. They record what they were asked for.
+ */
 import { once } from 'node:events';
 import { createServer as createHttp, type IncomingMessage } from 'node:http';
 import { createServer as createHttps } from 'node:https';

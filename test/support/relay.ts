@@ -10,7 +10,9 @@ export interface RelayedRequest {
   readonly body: string;
 }
 
-/** What happens to the next POST: its response is lost after the target sent it, or the target never sees the request. */
+/**
+ * What happens to the next POST: its response is lost after the target sent it, or the target never sees the request.
+ */
 export type NextPost = 'lose' | { readonly status: number; readonly body: object };
 
 export class Relay {

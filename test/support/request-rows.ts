@@ -9,8 +9,8 @@ export interface LoggedTraffic {
 }
 
 /**
- * A thousand users with three keys each, 20 models, 40 accounts, one failure in fifty. Each column also has a value that only one call of
- * the first day has: `rare`.
+ * A thousand users with three keys each, 20 models, 40 accounts, one failure in fifty. Each column also has a value
+ * that only one call of the first day has: `rare`.
  */
 export async function fillRequests(client: Client, { rows, days, lastDay }: LoggedTraffic): Promise<void> {
   await client.query(

@@ -1,6 +1,6 @@
 /**
- * Compares every response body and stream event that the gateway converts with the SDKs' types. A test file that imports this
- * module fails at its end if one of its responses differed. It observes the encoders and changes nothing.
+ * Compares every response body and stream event that the gateway converts with the SDKs' types. A test file that
+ * imports this module fails at its end if one of its responses differed. It observes the encoders and changes nothing.
  */
 import assert from 'node:assert/strict';
 import { codecOf, type StreamEncoder } from '../../src/dialects/index.ts';

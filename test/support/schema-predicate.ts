@@ -1,6 +1,6 @@
 /**
- * A schema as a compiled predicate, for the keywords of test/schemas. Twenty times as fast as `violations`, which explains a
- * difference; tests compare hundreds of thousands of stream events.
+ * A schema as a compiled predicate, for the keywords of test/schemas. Twenty times as fast as `violations`, which
+ * explains a difference; tests compare hundreds of thousands of stream events.
  */
 import type { JsonSchema, Resolve } from './json-schema.ts';
 

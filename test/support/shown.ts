@@ -1,4 +1,7 @@
-/** Compares every successful response of the admin API and the console that a test receives with the schema that is shown for it. */
+/**
+ * Compares every successful response of the admin API and the console that a test receives with the schema that is
+ * shown for it.
+ */
 import assert from 'node:assert/strict';
 import type { z } from 'zod';
 import { ADMIN_SUCCESSES, type Successes } from '../../scripts/openapi/admin-responses.ts';

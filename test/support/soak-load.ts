@@ -1,4 +1,7 @@
-/** The load of a soak run: clients of all kinds, one call after the other, of which a part meets a fault of the provider. */
+/**
+ * The load of a soak run: clients of all kinds, one call after the other, of which a part meets a fault of the
+ * provider.
+ */
 import assert from 'node:assert/strict';
 import type { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -1,4 +1,7 @@
-/** The servers of a soak run: real processes of `dragoman serve`, of which one is killed again and again while another survives. */
+/**
+ * The servers of a soak run: real processes of `dragoman serve`, of which one is killed again and again while another
+ * survives.
+ */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,7 +57,8 @@ async function startWorkers(options: ServerOptions): Promise<SoakServers> {
       if (victim === undefined) throw new Error('there is no second worker to kill');
       process.kill(victim, 'SIGKILL');
       await until('a new worker', () => workers().length >= 2 && !workers().includes(victim));
-      // The clients see the closed sockets when this process polls next; until then they may still take one for a request.
+      // The clients see the closed sockets when this process polls next; until then they may still take one for a
+      // request.
       await immediate();
       return { url: server.url, from, to: performance.now() };
     },

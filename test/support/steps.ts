@@ -1,6 +1,6 @@
 /**
- * The work of a synchronous function in steps, the same on every machine: elements that methods, iterations and spreads of lists visit, and
- * characters that JSON and searches read. Copies of objects and of strings are not counted.
+ * The work of a synchronous function in steps, the same on every machine: elements that methods, iterations and spreads
+ * of lists visit, and characters that JSON and searches read. Copies of objects and of strings are not counted.
  */
 export interface Work {
   readonly steps: number;

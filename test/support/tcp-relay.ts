@@ -1,4 +1,7 @@
-/** A TCP relay in front of a server that can misbehave, for example keep connections open and forward nothing, as a broken network does. */
+/**
+ * A TCP relay in front of a server that can misbehave, for example keep connections open and forward nothing, as a
+ * broken network does.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

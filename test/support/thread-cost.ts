@@ -1,4 +1,7 @@
-/** What work costs another process: the CPU time of its main thread, which bounds every turn of its event loop, and its peak memory. */
+/**
+ * What work costs another process: the CPU time of its main thread, which bounds every turn of its event loop, and its
+ * peak memory.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 
 export interface Cost {

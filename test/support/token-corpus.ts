@@ -1,4 +1,6 @@
-/** Sample texts with their token counts by several tokenizers. The costs of src/core/token-costs.ts are fitted to them. */
+/**
+ * Sample texts with their token counts by several tokenizers. The costs of src/core/token-costs.ts are fitted to them.
+ */
 import { readFileSync } from 'node:fs';
 
 export interface TokenSample {

@@ -1,4 +1,7 @@
-/** Parts of an upstream call for unit tests in src/gateway: a scripted provider, a recording client and a recording admission. */
+/**
+ * Parts of an upstream call for unit tests in src/gateway: a scripted provider, a recording client and a recording
+ * admission.
+ */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

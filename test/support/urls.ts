@@ -1,7 +1,7 @@
 /**
- * URLs and IP addresses for SSRF tests, written out, so that no parser or resolver decides what they mean. Every row of the
- * first table spells the same 13 targets: loopback, private, metadata, shared, unspecified, benchmarking, documentation,
- * multicast, broadcast and, last, a public one, because callers may not give any IP address.
+ * URLs and IP addresses for SSRF tests, written out, so that no parser or resolver decides what they mean. Every row of
+ * the first table spells the same 13 targets: loopback, private, metadata, shared, unspecified, benchmarking,
+ * documentation, multicast, broadcast and, last, a public one, because callers may not give any IP address.
  */
 
 const IP_SPELLINGS = {

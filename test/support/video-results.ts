@@ -1,4 +1,6 @@
-/** Results of video tasks in tests: tasks that succeed, reads of their results, and downloads at the simulated provider. */
+/**
+ * Results of video tasks in tests: tasks that succeed, reads of their results, and downloads at the simulated provider.
+ */
 import assert from 'node:assert/strict';
 import type { VideoEntry } from '../../sim/video/journal.ts';
 import { callVideo, KEYS, TASKS, type TestVariant, taskBody, textItem, type VideoFixture } from './video.ts';

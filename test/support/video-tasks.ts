@@ -1,4 +1,7 @@
-/** Video tasks in any state, written to the database as the gateway would have left them, and users of their own for each test. */
+/**
+ * Video tasks in any state, written to the database as the gateway would have left them, and users of their own for
+ * each test.
+ */
 import { randomBytes } from 'node:crypto';
 import type { TaskStatus } from '../../src/rules/index.ts';
 import { TASK_PROGRESS } from '../../src/rules/index.ts';

@@ -1,4 +1,6 @@
-/** The only caller of `fetch`: adds the CSRF token, offers to sign in again, and turns every failure into a `Problem`. */
+/**
+ * The only caller of `fetch`: adds the CSRF token, offers to sign in again, and turns every failure into a `Problem`.
+ */
 import { texts } from '../texts.ts';
 
 /** A failed request, with what a person needs to act on it or to report it. */
@@ -35,7 +37,10 @@ interface RequestOptions {
   readonly query?: Query | undefined;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A POST that changes nothing, such as a preview: it does not carry the Idempotency-Key of a form that is being submitted. */
+  /**
+   * A POST that changes nothing, such as a preview: it does not carry the Idempotency-Key of a form that is being
+   * submitted.
+   */
   readonly isRead?: boolean;
 }
 
@@ -46,7 +51,9 @@ export const keepCsrf = (token: string | undefined): void => {
 };
 export const csrfHeaders = (): Record<string, string> => (csrf === undefined ? {} : { 'x-csrf-token': csrf });
 
-/** What the submission of a form adds to its requests: a key that makes a repetition harmless, and what the person read. */
+/**
+ * What the submission of a form adds to its requests: a key that makes a repetition harmless, and what the person read.
+ */
 export interface Submission {
   readonly key: string;
   readonly expected?: Readonly<Record<string, unknown>> | undefined;
@@ -88,8 +95,8 @@ const LOST: readonly string[] = ['not_signed_in', 'invalid_admin_token'];
 export const isLostSession = (error: unknown): boolean => error instanceof Problem && LOST.includes(error.code);
 
 /**
- * The response to a request by cookie. A lost session is offered back before the request fails, and the request is then sent again,
- * so that nothing that was typed is lost.
+ * The response to a request by cookie. A lost session is offered back before the request fails, and the request is then
+ * sent again, so that nothing that was typed is lost.
  */
 export async function fetchAgain(url: string, init: () => RequestInit): Promise<Response> {
   const response = await fetch(url, init());

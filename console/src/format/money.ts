@@ -1,4 +1,7 @@
-/** Amounts as text. The API's decimal strings are never turned into floating-point numbers. Both languages write them alike. */
+/**
+ * Amounts as text. The API's decimal strings are never turned into floating-point numbers. Both languages write them
+ * alike.
+ */
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/;
 const MINUS = '−';

@@ -1,4 +1,7 @@
-/** Times as text. Dates are ISO 8601 in every language. Days are UTC everywhere; times are UTC, with that of the browser beside it where the reader asks for it. */
+/**
+ * Times as text. Dates are ISO 8601 in every language. Days are UTC everywhere; times are UTC, with that of the browser
+ * beside it where the reader asks for it.
+ */
 import { texts } from '../texts.ts';
 
 const SECOND = 1_000;

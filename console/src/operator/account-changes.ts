@@ -1,4 +1,7 @@
-/** What the form of an account changes. The address is shown without secrets, so a field that was left as it is must not be sent. */
+/**
+ * What the form of an account changes. The address is shown without secrets, so a field that was left as it is must not
+ * be sent.
+ */
 import type { ShownAccount } from '../../../src/schemas/index.ts';
 import { texts } from '../texts.ts';
 import { operatorTexts } from './texts.ts';

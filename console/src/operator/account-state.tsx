@@ -1,4 +1,7 @@
-/** How an account does: the state of the pool, and what tests and calls have shown. An account is healthy only if something proves it. */
+/**
+ * How an account does: the state of the pool, and what tests and calls have shown. An account is healthy only if
+ * something proves it.
+ */
 import type { AccountStats, ShownAccount, AccountState as StateName } from '../../../src/schemas/index.ts';
 import { State, type Tone } from '../parts/state.tsx';
 import { Countdown } from '../parts/values.tsx';

@@ -1,4 +1,7 @@
-/** The fields of an account at a cloud, from the tables of its kinds: what the kind and the way to sign in need and take. */
+/**
+ * The fields of an account at a cloud, from the tables of its kinds: what the kind and the way to sign in need and
+ * take.
+ */
 
 import {
   ACCOUNT_KIND_NAMES,

@@ -1,4 +1,7 @@
-/** Files, batches, conversations and cached contents of all users: whose they are, how large, and until when they are kept. */
+/**
+ * Files, batches, conversations and cached contents of all users: whose they are, how large, and until when they are
+ * kept.
+ */
 import { admin } from '../api/admin.ts';
 import { finders } from '../parts/finders.ts';
 import { FilteredList } from '../parts/list.tsx';

@@ -1,4 +1,7 @@
-/** Sentences that only pages of operators show. They are not among those of the console, because they load with these pages. */
+/**
+ * Sentences that only pages of operators show. They are not among those of the console, because they load with these
+ * pages.
+ */
 import { countText } from '../format/count.ts';
 import { chinese } from '../language.ts';
 import type { Widened } from '../texts.ts';

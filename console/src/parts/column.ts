@@ -7,7 +7,10 @@ export interface Column<T> {
   readonly cell: (row: T) => ReactNode;
   /** `grow` takes the free width and is cut; `prose` may have several lines; `actions` are buttons at the right end. */
   readonly kind?: 'text' | 'number' | 'grow' | 'prose' | 'actions';
-  /** `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the head too. */
+  /**
+   * `title` is the first line of the card, `side` its right end, `line` (default) the second line; `label` shows the
+   * head too.
+   */
   readonly phone?: 'title' | 'side' | 'line' | 'label' | 'hide';
   /** The amount at the end of the cell: points of all rows stand below one another, and it orders the rows. */
   readonly amount?: (row: T) => string | null | undefined;

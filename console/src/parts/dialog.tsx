@@ -16,7 +16,10 @@ interface DialogProps {
   readonly children: ReactNode;
 }
 
-/** Open while it is rendered, outside of the table or text that opens it, whose style it must not get. A dialog that is removed does not return the focus by itself, as one that is closed does. */
+/**
+ * Open while it is rendered, outside of the table or text that opens it, whose style it must not get. A dialog that is
+ * removed does not return the focus by itself, as one that is closed does.
+ */
 export const Dialog = ({ title, lead, className, onClose, isKept = false, isRead = false, children }: DialogProps) => {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {

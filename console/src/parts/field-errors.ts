@@ -1,4 +1,7 @@
-/** Errors of the API at the fields of a form, in words of the console: no paths, and no value that the field shows already. */
+/**
+ * Errors of the API at the fields of a form, in words of the console: no paths, and no value that the field shows
+ * already.
+ */
 import { Problem } from '../api/client.ts';
 import { texts } from '../texts.ts';
 

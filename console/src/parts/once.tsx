@@ -1,4 +1,6 @@
-/** A value that is shown only once. The dialog stays until the value was copied, or the person says that they have it. */
+/**
+ * A value that is shown only once. The dialog stays until the value was copied, or the person says that they have it.
+ */
 import { type ReactNode, useState } from 'react';
 import { texts } from '../texts.ts';
 import { Snippet } from './code.tsx';

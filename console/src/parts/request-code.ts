@@ -1,6 +1,7 @@
 /**
- * A request to the gateway as a program: curl, Python, JavaScript. The playground shows it for what it sends, and /docs for every operation.
- * The official SDKs send the members of their call as the body, so that a program with an SDK makes exactly this request.
+ * A request to the gateway as a program: curl, Python, JavaScript. The playground shows it for what it sends, and /docs
+ * for every operation. The official SDKs send the members of their call as the body, so that a program with an SDK
+ * makes exactly this request.
  */
 
 export type CodeLanguage = 'curl' | 'Python' | 'JavaScript';

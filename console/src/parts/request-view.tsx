@@ -1,4 +1,6 @@
-/** One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it. */
+/**
+ * One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it.
+ */
 import type { ReadRequest, ShownAttempt } from '../../../src/schemas/index.ts';
 import { countText } from '../format/count.ts';
 import { absoluteTime, durationText, isUtc, localTime } from '../format/time.ts';

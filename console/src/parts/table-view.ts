@@ -1,4 +1,7 @@
-/** How a reader looks at a table: columns and order are in the address, so that a link or a saved view has them; widths are of this browser. */
+/**
+ * How a reader looks at a table: columns and order are in the address, so that a link or a saved view has them; widths
+ * are of this browser.
+ */
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { isValidElement, useState } from 'react';
 import type { Search } from '../search.ts';

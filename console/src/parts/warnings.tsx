@@ -1,4 +1,7 @@
-/** Warnings, in both trees: rules, destinations, and what was sent. The tree decides which API is asked and what can be watched. */
+/**
+ * Warnings, in both trees: rules, destinations, and what was sent. The tree decides which API is asked and what can be
+ * watched.
+ */
 import { useQuery } from '@tanstack/react-query';
 import type { NOTICE_DELIVERY_STATES } from '../../../src/rules/warnings.ts';
 import type { ShownNotice } from '../../../src/schemas/index.ts';

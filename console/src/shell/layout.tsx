@@ -1,4 +1,6 @@
-/** The frame of both trees: navigation, keys, and who is signed in. Pages of the other role redirect to their own home. */
+/**
+ * The frame of both trees: navigation, keys, and who is signed in. Pages of the other role redirect to their own home.
+ */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router';
 import { useCallback, useEffect, useState } from 'react';

@@ -1,4 +1,7 @@
-/** Redeems a one-time link: the first administrator, an invitation, a new password. The token is in the fragment, which no server logs. */
+/**
+ * Redeems a one-time link: the first administrator, an invitation, a new password. The token is in the fragment, which
+ * no server logs.
+ */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,4 +1,7 @@
-/** Signing in again over the page, when the session is lost: what was typed stays, and the request that found out is sent again. */
+/**
+ * Signing in again over the page, when the session is lost: what was typed stays, and the request that found out is
+ * sent again.
+ */
 import { focusManager, useQueryClient } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import type { ShownSession } from '../../../src/schemas/index.ts';

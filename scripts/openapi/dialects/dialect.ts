@@ -1,6 +1,7 @@
 /**
- * What the reference says about a dialect: the fields that clients commonly use, of requests and of replies. Objects are open, because
- * the gateway forwards or converts the others too. A test compares the names with the types of the SDKs.
+ * What the reference says about a dialect: the fields that clients commonly use, of requests and of replies. Objects
+ * are open, because the gateway forwards or converts the others too. A test compares the names with the types of the
+ * SDKs.
  */
 import type { Schemas } from '../schema.ts';
 

@@ -1,4 +1,7 @@
-/** Fixtures for codec tests: a frozen hub request, provider replies made by hand, complete runs of a decoder or a conversion. */
+/**
+ * Fixtures for codec tests: a frozen hub request, provider replies made by hand, complete runs of a decoder or a
+ * conversion.
+ */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { DecodeContext, EncodedRequest, ReplyContext, StreamDecoder } from '../../../src/dialects/codec.ts';

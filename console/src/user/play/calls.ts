@@ -1,4 +1,7 @@
-/** Models of a key, and calls of the caller API by the session: a header names the key that pays, and its value stays unknown to the browser. */
+/**
+ * Models of a key, and calls of the caller API by the session: a header names the key that pays, and its value stays
+ * unknown to the browser.
+ */
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import type { ModelKind, OwnModel, RequestUsage } from '../../../../src/schemas/index.ts';
@@ -54,7 +57,10 @@ export async function playJson<T>(path: string, call: PlayCall): Promise<PlayRep
   return { body, headers: response.headers };
 }
 
-/** A call that is sent once, however often it is asked for before its end: a render would notice the first click too late. */
+/**
+ * A call that is sent once, however often it is asked for before its end: a render would notice the first click too
+ * late.
+ */
 export function useCall<T>(send: () => Promise<T>) {
   const isSending = useRef(false);
   const { mutate, ...state } = useMutation({

@@ -166,7 +166,9 @@ interface SideInput {
   readonly isSecond?: boolean;
 }
 
-/** Key, dialect and model of one conversation. Another key may not take the dialect that was chosen for the last one. */
+/**
+ * Key, dialect and model of one conversation. Another key may not take the dialect that was chosen for the last one.
+ */
 function useSide({ key, wanted: opened, isSecond = false }: SideInput) {
   const talk = useConversation();
   const models = ofKind(useModels(key?.id).data?.data, 'text');

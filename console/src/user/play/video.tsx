@@ -13,7 +13,9 @@ import { type Attachment, dataUrl } from './conversation.ts';
 import { PlayForm, type PlayProps, useModel } from './parts.tsx';
 import { playTexts } from './texts.ts';
 
-/** What a person can choose, by the sheet of the model; the first value that they prefer, else the first of the sheet. */
+/**
+ * What a person can choose, by the sheet of the model; the first value that they prefer, else the first of the sheet.
+ */
 const fieldsOf = (sheet: OwnModel['sheet'] | undefined): readonly Field[] => [
   { name: 'resolution', options: sheet?.resolutions ?? [], usual: '720p' },
   { name: 'ratio', options: sheet?.ratios ?? [], usual: '16:9' },
