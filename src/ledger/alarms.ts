@@ -5,40 +5,69 @@
 import { type RawBuilder, sql } from 'kysely';
 import { errorFields, type Log } from '../core/index.ts';
 import { type Db, prepare } from '../platform/db/index.ts';
-import { rowsIn } from '../rules/index.ts';
 import { REPLICA_LIFETIME_MS } from './records/replica.ts';
 import { checkNewEntries } from './wallets/check.ts';
 
-/** What is wrong, and what the operator does next. */
-export const ALARMS = rowsIn(
-  `
-ledger_faults: ledger counters differ from the ledger entries
-  | back up the database and find the cause before correcting anything by hand
-usage_quarantined: usage records were quarantined and not charged
-  | review them at /admin/v1/quarantine, then charge or dismiss each
-replicas_stale: processes died and their journals were not recovered; their leases stay held
-  | start a server with their DATA_DIR; if that disk is lost for good, run "dragoman replica remove ID" to return their leases
-charges_above_reservation: charges of the last hour were higher than their reservations
-  | check prices, context and max_output of the models in use; balances may be negative
-callbacks_dead: callbacks were given up within the last day
-  | read /admin/v1/callbacks?state=dead, ask the owner of the receiver, then redeliver them
-journal_backlog: processes have usage records that are not in the database after a minute
-  | look for usage.flush_failed in their logs; DATA_DIR needs room for the journal until it is drained
-video_usage_missing: video tasks succeeded a day ago without usage or without a price; their amounts stay held
-  | read /admin/v1/reviews, compare with the bill of the provider, then settle or release each
-video_submissions_unknown: video tasks were sent over an hour ago and not found at their provider; their amounts stay held
-  | read /admin/v1/submissions, compare with the tasks in the provider's console, then assign or dismiss each
-accounts_out: accounts are out of use until an operator acts
-  | read /admin/v1/accounts; correct the api_key or the quota of each, then POST /admin/v1/accounts/ID/test or resume it
-groups_without_account: every account of a group is parked or cools down: its requests are refused, unless a fallback takes them
-  | read /admin/v1/accounts for the reasons; add an account, or resume one
-checks_failing: a check for alarms cannot run, so its alarms are not up to date
-  | look at the load of the database and for job.failed in the log; "dragoman ledger check" checks the whole ledger
-flusher_failing: this process cannot write its usage records to the database
-  | look for usage.flush_failed in its log; no record is lost while its DATA_DIR is kept
-`,
-  ([about = '', advice = '']) => ({ about, advice }),
-);
+interface AlarmText {
+  /** What is wrong. */
+  readonly about: string;
+  /** What the operator does next. */
+  readonly advice: string;
+}
+
+export const ALARMS = {
+  ledger_faults: {
+    about: 'ledger counters differ from the ledger entries',
+    advice: 'back up the database and find the cause before correcting anything by hand',
+  },
+  usage_quarantined: {
+    about: 'usage records were quarantined and not charged',
+    advice: 'review them at /admin/v1/quarantine, then charge or dismiss each',
+  },
+  replicas_stale: {
+    about: 'processes died and their journals were not recovered; their leases stay held',
+    advice:
+      'start a server with their DATA_DIR; if that disk is lost for good, run "dragoman replica remove ID" to return their leases',
+  },
+  charges_above_reservation: {
+    about: 'charges of the last hour were higher than their reservations',
+    advice: 'check prices, context and max_output of the models in use; balances may be negative',
+  },
+  callbacks_dead: {
+    about: 'callbacks were given up within the last day',
+    advice: 'read /admin/v1/callbacks?state=dead, ask the owner of the receiver, then redeliver them',
+  },
+  journal_backlog: {
+    about: 'processes have usage records that are not in the database after a minute',
+    advice: 'look for usage.flush_failed in their logs; DATA_DIR needs room for the journal until it is drained',
+  },
+  video_usage_missing: {
+    about: 'video tasks succeeded a day ago without usage or without a price; their amounts stay held',
+    advice: 'read /admin/v1/reviews, compare with the bill of the provider, then settle or release each',
+  },
+  video_submissions_unknown: {
+    about: 'video tasks were sent over an hour ago and not found at their provider; their amounts stay held',
+    advice: "read /admin/v1/submissions, compare with the tasks in the provider's console, then assign or dismiss each",
+  },
+  accounts_out: {
+    about: 'accounts are out of use until an operator acts',
+    advice:
+      'read /admin/v1/accounts; correct the api_key or the quota of each, then POST /admin/v1/accounts/ID/test or resume it',
+  },
+  groups_without_account: {
+    about: 'every account of a group is parked or cools down: its requests are refused, unless a fallback takes them',
+    advice: 'read /admin/v1/accounts for the reasons; add an account, or resume one',
+  },
+  checks_failing: {
+    about: 'a check for alarms cannot run, so its alarms are not up to date',
+    advice:
+      'look at the load of the database and for job.failed in the log; "dragoman ledger check" checks the whole ledger',
+  },
+  flusher_failing: {
+    about: 'this process cannot write its usage records to the database',
+    advice: 'look for usage.flush_failed in its log; no record is lost while its DATA_DIR is kept',
+  },
+} as const satisfies Record<string, AlarmText>;
 export type AlarmName = keyof typeof ALARMS;
 
 export interface Alarm {
@@ -69,10 +98,12 @@ export const LEDGER_CHECKS = {
     if (!pass || pass.isBehind) return [];
     return [alarm('ledger_faults', pass.faults, ({ fault, subject }) => `${fault}: ${subject}`)];
   },
-  usage_quarantined: sql`select id from usage_quarantine where outcome is null order by created_at desc limit ${MAX_CASES}`,
+  usage_quarantined: sql`
+    select id from usage_quarantine where outcome is null order by created_at desc limit ${MAX_CASES}`,
   replicas_stale: sql`
     select id || ' on ' || host from replicas
-    where seen_at < now() - ${sql.lit(REPLICA_LIFETIME_MS)} * interval '1 millisecond' order by seen_at limit ${MAX_CASES}`,
+    where seen_at < now() - ${sql.lit(REPLICA_LIFETIME_MS)} * interval '1 millisecond'
+    order by seen_at limit ${MAX_CASES}`,
   charges_above_reservation: sql`
     select count(*) || ' of ' || debit from entries
     where kind in ('excess', 'overdraft') and created_at > now() - interval '1 hour'
@@ -130,7 +161,8 @@ async function findCases(db: Db, all: Cases): Promise<Alarm[]> {
   if (all.length === 0) return [];
   const parts = all.map(
     ([name, cases]) => sql`
-      select ${sql.lit(name)}, count(*), coalesce((array_agg(line))[1:${sql.lit(SHOWN)}], '{}') from (${cases}) cases (line)`,
+      select ${sql.lit(name)}, count(*), coalesce((array_agg(line))[1:${sql.lit(SHOWN)}], '{}')
+      from (${cases}) cases (line)`,
   );
   const text = sql`select * from (${sql.join(parts, sql` union all `)}) found (name, count, lines)`.compile(db).sql;
   const rows = await prepare<CaseRow>(`alarms_${all.length}_${all[0]?.[0]}`, text)(db, []);

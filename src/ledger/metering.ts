@@ -5,7 +5,6 @@ import * as core from '../core/index.ts';
 import type { Link } from '../platform/cluster/index.ts';
 import type { Db } from '../platform/db/index.ts';
 import type { Redis } from '../platform/redis/index.ts';
-import type { Words } from '../rules/index.ts';
 import { AccountCosts, type AccountCostsOptions, COST_REFRESH_MS } from './admission/account-costs.ts';
 import { databaseLeases } from './admission/lease-queries.ts';
 import { PrimarySpend } from './admission/primary-spend.ts';
@@ -44,7 +43,12 @@ export interface MeteringOptions {
 }
 
 /** How far the database is behind this process. */
-export type MeteringState = Readonly<Record<Words<'pending oldestMs journalBytes flushFailures'>, number>>;
+export interface MeteringState {
+  readonly pending: number;
+  readonly oldestMs: number;
+  readonly journalBytes: number;
+  readonly flushFailures: number;
+}
 
 /** Clients that are cut at the end of a drain leave calls that still have to settle. */
 const LAST_CALLS_MS = 2_000;
@@ -53,7 +57,12 @@ const RECOVER_MS = 30_000;
 /** Partitions are created at least a month ahead, so this is often enough. */
 const CREATE_MONTHS_MS = 6 * 3_600_000;
 
-type ReplicaFolder = Readonly<Record<'replicaId' | 'ledgerId' | 'journalsDir' | 'dir', string>>;
+interface ReplicaFolder {
+  readonly replicaId: string;
+  readonly ledgerId: string;
+  readonly journalsDir: string;
+  readonly dir: string;
+}
 
 export class Metering {
   readonly accountCosts: AccountCosts;

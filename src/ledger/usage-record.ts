@@ -1,19 +1,24 @@
 /** The usage record of one call, the validation of its counts, and its text form in the journal. */
 import { randomBytes } from 'node:crypto';
 import { base62, type Nanos, type Usage } from '../core/index.ts';
-import { each, type Words, words } from '../rules/index.ts';
 
 /** The usage of a call and the number of images it generated, by "size/quality". */
 export interface MeteredUsage extends Usage {
   readonly images?: Readonly<Record<string, number>>;
 }
 
-export interface UsageFields
-  extends Readonly<Record<Words<'userId keyId groupId accountId model operation requestId'>, string>> {
+export interface UsageFields {
   /** Makes recording idempotent: a record that is read twice from a journal is recorded once. */
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
+  readonly userId: string;
+  readonly keyId: string;
+  readonly groupId: string;
+  readonly accountId: string;
+  readonly model: string;
+  readonly operation: string;
+  readonly requestId: string;
   readonly usage: MeteredUsage;
   readonly images: number;
   readonly nanos: Nanos;
@@ -55,7 +60,14 @@ type NotCount = {
 }[keyof MeteredUsage];
 
 /** Every other member is a count. */
-const NOT_COUNTS = each(true, 'tier models replyModel estimated invalid images') satisfies Record<NotCount, true>;
+const NOT_COUNTS = {
+  tier: true,
+  models: true,
+  replyModel: true,
+  estimated: true,
+  invalid: true,
+  images: true,
+} as const satisfies Record<NotCount, true>;
 
 /** On the path of every call: `for in` over the members that are present creates no arrays. */
 function findInvalid({ usage, images, nanos, at }: UsageFields): string | undefined {
@@ -78,7 +90,8 @@ function findInvalid({ usage, images, nanos, at }: UsageFields): string | undefi
 function countFault(count: unknown): string | undefined {
   if (count === undefined) return undefined;
   if (typeof count !== 'number' || !Number.isInteger(count)) return 'not a whole number';
-  return count < 0 ? 'negative' : count > MAX_COUNT ? 'beyond 10^9' : undefined;
+  if (count < 0) return 'negative';
+  return count > MAX_COUNT ? 'beyond 10^9' : undefined;
 }
 
 export const isCount = (count: number | undefined): count is number => count !== undefined && !countFault(count);
@@ -112,7 +125,19 @@ export function decodeRecord(text: string): UsageRecord {
 }
 
 /** The counters of the daily roll-ups (table usage_daily). The writer adds to them; reports sum them. */
-export const DAILY_SUMS = words(
-  'requests input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens audio_tokens',
-  'image_tokens searches images nanos estimated cost_nanos cost_unknown',
-);
+export const DAILY_SUMS = [
+  'requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_tokens',
+  'image_tokens',
+  'searches',
+  'images',
+  'nanos',
+  'estimated',
+  'cost_nanos',
+  'cost_unknown',
+] as const;

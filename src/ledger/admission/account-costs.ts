@@ -107,7 +107,8 @@ async function readAccountCosts(db: Db, ids: readonly string[], at: number): Pro
   const today = sql`${utcDay(at)}::date`;
   const month = sql`date_trunc('month', ${today})::date`;
   const { rows } = await sql<CostRow>`
-    select account_id as id, sum(cost_nanos)::bigint as month, coalesce(sum(cost_nanos) filter (where day = ${today}), 0)::bigint as day
+    select account_id as id, sum(cost_nanos)::bigint as month,
+      coalesce(sum(cost_nanos) filter (where day = ${today}), 0)::bigint as day
     from (
       select account_id, day, cost_nanos from usage_totals
       where day >= ${month} and day < ${today} and day in (select day from usage_totals_days)

@@ -45,7 +45,7 @@ export async function wishUntilHeld<T>({ store, clock }: Wishing, need: HoldNeed
         const outlook = await store.wish({ userId, owner, nanos, isNew });
         if (!outlook.isPayable) throw refusal(outlook.available);
         if (outlook.isFull || clock.elapsed() - begun > WISH_MS) throw balanceUnavailable();
-        ({ isReady } = outlook);
+        isReady = outlook.isReady;
       }
     }
   } finally {

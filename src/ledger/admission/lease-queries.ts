@@ -83,7 +83,8 @@ const selectTaken = prepare<TakenRow>(
     select user_id, credits - debits - held as available from wallets where user_id = $1 for no key update),
   others as (select max(id) as newest from wishes where user_id = $1 and owner <> $2 and ${IS_CURRENT}),
   part as (
-    select case when newest is null then greatest(available / ${PART}, least($7::bigint, available / ${RECENT_PART})) else 0 end as part,
+    select case when newest is null
+        then greatest(available / ${PART}, least($7::bigint, available / ${RECENT_PART})) else 0 end as part,
       available - ${claimsBefore('$1', '$2')} as unclaimed, newest
     from wallet, others),
   grant_ as (

@@ -38,7 +38,9 @@ function rejectionsOf({ counter, limits }: SpendScope, given: SpentAmounts, maxC
     const spent = amounts[name];
     if (limit === undefined || fitsLimit(limit, spent + reserved + maxCost)) return [];
     const over = name === 'total' ? 'in all' : `per ${name} (UTC)`;
-    const begin = `Spend limit reached: this ${owner} may spend ${formatNanos(limit)} USD ${over} and has spent ${formatNanos(spent)}`;
+    const begin =
+      `Spend limit reached: this ${owner} may spend ${formatNanos(limit)} USD ${over} ` +
+      `and has spent ${formatNanos(spent)}`;
     if (spent + maxCost <= limit) {
       const message = `${begin}; the rest is reserved for requests in flight. Please try again in 1s.`;
       return [{ isSpent: false, retryAfter: 1, message }];

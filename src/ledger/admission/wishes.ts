@@ -64,7 +64,8 @@ const selectOutlook = prepare<Omit<Outlook, 'newest'> & { newest: bigint | null 
   others as (select id from wishes where user_id = $1 and owner <> $2 and ${IS_CURRENT}),
   holders as (
     select l.replica_id, l.nanos from leases l join replicas r on r.id = l.replica_id
-    where l.user_id = $1 and l.replica_id <> $2 and l.nanos > 0 and not exists (select from known where id <= l.answered)
+    where l.user_id = $1 and l.replica_id <> $2 and l.nanos > 0
+      and not exists (select from known where id <= l.answered)
       and not r.fenced and r.seen_at > now() - ${SILENT_MS} * interval '1 millisecond'),
   found as (
     select credits - debits - held as available, ${claimsBefore('$1', '$2')} as claimed,
@@ -79,15 +80,16 @@ const selectOutlook = prepare<Omit<Outlook, 'newest'> & { newest: bigint | null 
       id = case when $4 then excluded.id else w.id end),
   asked as (
     update leases l set is_wanted = true from wallet, holders h, decided
-    where is_payable and not is_full and l.user_id = wallet.user_id and l.replica_id = h.replica_id and not l.is_wanted),
+    where is_payable and not is_full
+      and l.user_id = wallet.user_id and l.replica_id = h.replica_id and not l.is_wanted),
   withdrawn as (
     delete from wishes w using decided where not is_payable and w.user_id = $1 and w.owner = $2),
   swept as (
     delete from wishes w using (
       select owner from wishes where user_id = $1 and owner <> $2 and not ${IS_CURRENT} for update skip locked) gone
     where w.user_id = $1 and w.owner = gone.owner)
-  select available, available + coming as payable, is_payable as "isPayable", available - claimed >= $5::bigint as "isReady",
-    is_full as "isFull", newest
+  select available, available + coming as payable, is_payable as "isPayable",
+    available - claimed >= $5::bigint as "isReady", is_full as "isFull", newest
   from decided`,
 );
 

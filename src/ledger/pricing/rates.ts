@@ -3,13 +3,13 @@
  * A token is billed once, at its most specific rate.
  */
 import type { ModelUsage, Nanos } from '../../core/index.ts';
-import { type PriceUnit, type Words, words } from '../../rules/index.ts';
+import type { PriceUnit } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
 import type { FlatRate, RateStep, Rates } from './parse-rates.ts';
 
 /** Parts that are counted in tokens have the names of their rates. */
 type TokenPart = Exclude<FlatRate, `per_${string}`>;
-export type CostPart = TokenPart | Words<'search file_search fetch request audio_second image video'>;
+export type CostPart = TokenPart | 'search' | 'file_search' | 'fetch' | 'request' | 'audio_second' | 'image' | 'video';
 
 export interface CostLine {
   readonly part: CostPart;
@@ -252,8 +252,16 @@ export const reachableRates = (rates: Rates, input: bigint): readonly Rates[] =>
   ...(rates.steps ?? []).filter(({ above }) => above < input).map((step) => step.rates),
 ];
 
-const INPUT_RATES = words('input image_input video_input cached_input cached_image_input cache_write cache_write_1h');
-const AUDIO_RATES = words('audio_input cached_audio_input');
+const INPUT_RATES = [
+  'input',
+  'image_input',
+  'video_input',
+  'cached_input',
+  'cached_image_input',
+  'cache_write',
+  'cache_write_1h',
+] as const;
+const AUDIO_RATES = ['audio_input', 'cached_audio_input'] as const;
 
 function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
   const audioRates = facts.readsAudio === false ? [] : AUDIO_RATES;

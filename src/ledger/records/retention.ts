@@ -53,7 +53,8 @@ interface Month {
 async function readMonths(client: Client, cutoff: Date): Promise<Month[]> {
   const { rows } = await client.query<Month>(
     `select c.relname as table, (to_date(right(c.relname, 7), 'YYYY_MM') + interval '1 month')::date::text as end,
-       case when i.inhrelid is null then 'detached' when i.inhdetachpending then 'detaching' else 'attached' end as state
+       case when i.inhrelid is null then 'detached'
+         when i.inhdetachpending then 'detaching' else 'attached' end as state
      from pg_class c join pg_namespace n on n.oid = c.relnamespace
      left join pg_inherits i on i.inhrelid = c.oid and i.inhparent = 'usage_records'::regclass
      where n.nspname = 'usage_months' and c.relkind = 'r' and c.relname ~ '^usage_\\d{4}_\\d{2}$'

@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
 import { type Db, firstRow, type Row } from '../../platform/db/index.ts';
-import { words } from '../../rules/index.ts';
 import { type MeteredUsage, storableText } from '../usage-record.ts';
 
 /**
@@ -20,9 +19,13 @@ type UsageColumns = Pick<
   Row<'requests'>,
   'usage' | 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'output_tokens'
 >;
-export const USAGE_COLUMNS = words(
-  'usage input_tokens cached_input_tokens cache_write_tokens output_tokens',
-) satisfies readonly (keyof UsageColumns)[];
+export const USAGE_COLUMNS = [
+  'usage',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+] as const satisfies readonly (keyof UsageColumns)[];
 
 /** The usage as it was recorded or logged: a member that was not reported is absent. */
 export function unpackUsage(row: UsageColumns): MeteredUsage {

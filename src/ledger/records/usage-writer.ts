@@ -238,13 +238,16 @@ const chargeSums = database.prepare<LeaseState>(
     update leases l set nanos = l.nanos - c.drawn, version = l.version + 1 from covered c
     where l.user_id = c.user_id and l.replica_id = $2 returning l.user_id, l.nanos, l.version),
   charged as (
-    update wallets w set debits = w.debits + c.nanos, held = w.held - c.drawn from covered c where w.user_id = c.user_id),
+    update wallets w set debits = w.debits + c.nanos, held = w.held - c.drawn
+    from covered c where w.user_id = c.user_id),
   entry as (
     insert into entries (debit, credit, nanos, kind, reference, reason)
-    select c.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || c.first, c.calls || case c.calls when 1 then ' call' else ' calls' end
+    select c.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || c.first,
+      c.calls || case c.calls when 1 then ' call' else ' calls' end
     from covered c, lateral (values ('usage', c.drawn), ('overdraft', c.nanos - c.drawn)) part (kind, nanos)
     where part.nanos > 0 order by c.user_id)
-  select l.replica_id as "replicaId", l.user_id as "userId", coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
+  select l.replica_id as "replicaId", l.user_id as "userId",
+    coalesce(d.nanos, l.nanos) as nanos, coalesce(d.version, l.version) as version
   from leases l left join drawn d using (user_id)
   where l.replica_id = $2 and l.user_id = any($3)`,
 );

@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
-import { words } from '../../rules/index.ts';
 import type { Dimension, OperatorMeasures, UserMeasures } from '../../schemas/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
 import { DIMENSION_COLUMNS, isDaily, sumsOf } from './usage-sums.ts';
@@ -107,7 +106,8 @@ function pageOfGroups({ start, end, by, only, after }: BreakdownQuery, limit: nu
     ])}
     from (${groups}) "leading" cross join lateral (
       select ${restColumns}, ${sql.join(SUMS)} from usage_daily days
-      where day between ${start}::date and ${end}::date and ${sql.join(sameGroup, sql` and `)} and ${matching('days', only)}
+      where day between ${start}::date and ${end}::date
+        and ${sql.join(sameGroup, sql` and `)} and ${matching('days', only)}
       group by ${restColumns}) sums
     where ${after ? sql`(${order}) > (${valuesOf(by, after)})` : sql`true`}
     order by ${order} limit ${limit}`;
@@ -128,7 +128,9 @@ const matching = (table: string, only: BreakdownQuery['only']): RawBuilder<unkno
 /** Also repeats the condition for the first column alone, which an index supports for any order of the others. */
 function laterThan(table: string, by: readonly Dimension[], after: readonly string[]): RawBuilder<unknown> {
   const columns = by.map((name) => columnOf(table, name));
-  return sql`and ${columns[0]} >= ${valuesOf(by.slice(0, 1), after)} and (${sql.join(columns)}) > (${valuesOf(by, after)})`;
+  return sql`
+    and ${columns[0]} >= ${valuesOf(by.slice(0, 1), after)}
+    and (${sql.join(columns)}) > (${valuesOf(by, after)})`;
 }
 
 const valuesOf = (by: readonly Dimension[], after: readonly string[]): RawBuilder<unknown> =>
@@ -139,15 +141,17 @@ export const readBreakdown = async (db: Db, query: BreakdownQuery): Promise<read
 
 type Measure = (row: BreakdownRow) => string | number | null;
 
-const COUNTED = words(
-  'requests input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens audio_tokens',
-  'image_tokens searches images',
-);
 const COUNTS = {
-  ...(Object.fromEntries(COUNTED.map((name): [string, Measure] => [name, (row) => Number(row[name])])) as Record<
-    (typeof COUNTED)[number],
-    Measure
-  >),
+  requests: (row) => Number(row.requests),
+  input_tokens: (row) => Number(row.input_tokens),
+  cached_input_tokens: (row) => Number(row.cached_input_tokens),
+  cache_write_tokens: (row) => Number(row.cache_write_tokens),
+  output_tokens: (row) => Number(row.output_tokens),
+  reasoning_tokens: (row) => Number(row.reasoning_tokens),
+  audio_tokens: (row) => Number(row.audio_tokens),
+  image_tokens: (row) => Number(row.image_tokens),
+  searches: (row) => Number(row.searches),
+  images: (row) => Number(row.images),
   estimated_requests: (row) => Number(row.estimated),
 } as const satisfies Record<string, Measure>;
 

@@ -50,7 +50,8 @@ const MAX_DAYS = 20;
 export async function sumOldDays(db: Db): Promise<number> {
   const { rows } = await sql<{ day: string }>`
     select d::date::text as day
-    from generate_series((select min(day) from usage_daily)::timestamp, (now() at time zone 'UTC')::date - 2, interval '1 day') d
+    from generate_series(
+      (select min(day) from usage_daily)::timestamp, (now() at time zone 'UTC')::date - 2, interval '1 day') d
     where not exists (select from usage_totals_days where day = d::date) order by d desc limit ${MAX_DAYS}`.execute(db);
   let summed = 0;
   for (const { day } of rows) {

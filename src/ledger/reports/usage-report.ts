@@ -1,13 +1,16 @@
 /** Usage and balance reports for callers and operators. Reads roll-ups and wallets only, never single records. */
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import * as core from '../../core/index.ts';
 import * as database from '../../platform/db/index.ts';
-import { type Words, words } from '../../rules/index.ts';
 import type * as schemas from '../../schemas/index.ts';
 import { hasSpendLimit, lifeSpending, readSpent, type SpentRow } from '../admission/spend-limits.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
 
-export type PeriodQuery = { readonly [K in Words<'start_date end_date timezone'>]?: string | undefined };
+export interface PeriodQuery {
+  readonly start_date?: string | undefined;
+  readonly end_date?: string | undefined;
+  readonly timezone?: string | undefined;
+}
 
 const MAX_DAYS = 92;
 const DEFAULT_DAYS = 30;
@@ -115,31 +118,28 @@ export async function walletReports(db: database.Db, query: WalletQuery): Promis
       coalesce(sum(d.nanos) filter (where d.day = ${today}), 0)::bigint as day
     from usage_daily d
     where d.user_id = w.user_id and d.day between date_trunc('month', ${today})::date and ${today}) s`;
-  const filters = [
-    ...(user === undefined
-      ? []
-      : user.includes('*')
-        ? [sql`and (w.user_id ilike ${database.likePattern(user)} or u.email ilike ${database.likePattern(user)})`]
-        : [sql`and w.user_id = ${user}`]),
-    // The first condition is implied by the second, and skips the lateral query for most wallets.
-    ...(below === undefined
-      ? []
-      : [
-          sql`and w.credits - w.debits - w.held < ${below} and w.credits - w.debits - w.held + coalesce(l.nanos, 0) < ${below}`,
-        ]),
-    // As above: most users have no limit.
-    ...(used === undefined
-      ? []
-      : [
-          sql`and u.limits ?| array['spend_day', 'spend_month'] and (
-            s.day >= ${used} * 1e9 * (u.limits ->> 'spend_day')::numeric
-            or s.month >= ${used} * 1e9 * (u.limits ->> 'spend_month')::numeric)`,
-        ]),
-  ];
+  const filters: RawBuilder<unknown>[] = [];
+  if (user?.includes('*')) {
+    const pattern = database.likePattern(user);
+    filters.push(sql`and (w.user_id ilike ${pattern} or u.email ilike ${pattern})`);
+  } else if (user !== undefined) filters.push(sql`and w.user_id = ${user}`);
+  // The first condition is implied by the second, and skips the lateral query for most wallets.
+  if (below !== undefined)
+    filters.push(sql`
+      and w.credits - w.debits - w.held < ${below}
+      and w.credits - w.debits - w.held + coalesce(l.nanos, 0) < ${below}`);
+  // As above: most users have no limit.
+  if (used !== undefined)
+    filters.push(sql`
+      and u.limits ?| array['spend_day', 'spend_month'] and (
+        s.day >= ${used} * 1e9 * (u.limits ->> 'spend_day')::numeric
+        or s.month >= ${used} * 1e9 * (u.limits ->> 'spend_month')::numeric)`);
+  const readsAll = order !== undefined && !order.hasIndex;
   const from = sql`
-    select w.user_id, w.created_at, w.credits, w.debits, w.held, coalesce(l.nanos, 0) as leased, coalesce(l.open, 0) as leases,
+    select w.user_id, w.created_at, w.credits, w.debits, w.held,
+      coalesce(l.nanos, 0) as leased, coalesce(l.open, 0) as leases,
       w.credits - w.debits - w.held + coalesce(l.nanos, 0) as available, u.limits
-    from wallets w join users u on u.id = w.user_id left join ${order === undefined || order.hasIndex ? OWN_LEASES : ALL_LEASES}
+    from wallets w join users u on u.id = w.user_id left join ${readsAll ? ALL_LEASES : OWN_LEASES}
     ${used === undefined ? sql`` : sql`cross join ${spent}`} where true ${sql.join(filters, sql` `)}`;
   const { rows } = await sql<database.SortedRow<WalletRow>>`
     select w.*, s.day as spent_day, s.month as spent_month,
@@ -152,7 +152,8 @@ export async function walletReports(db: database.Db, query: WalletQuery): Promis
   };
 }
 
-const SUM_OF_LEASES = sql`coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases`;
+const SUM_OF_LEASES = sql`
+  coalesce(sum(nanos), 0)::bigint as nanos, count(*) filter (where nanos > 0) as open from leases`;
 /** Of one wallet after the other, for a page; of all at once where every wallet is read. */
 const OWN_LEASES = sql`lateral (select ${SUM_OF_LEASES} where user_id = w.user_id) l on true`;
 const ALL_LEASES = sql`(select user_id, ${SUM_OF_LEASES} group by user_id) l on l.user_id = w.user_id`;
@@ -173,14 +174,28 @@ const reportOf = (row: WalletRow): schemas.WalletReport => ({
   created_at: row.created_at.toISOString(),
 });
 
-interface WalletRow
-  extends Readonly<Record<Words<'credits debits held available leased leases spent_day spent_month holds'>, bigint>> {
+interface WalletRow {
   readonly user_id: string;
   readonly created_at: Date;
+  readonly credits: bigint;
+  readonly debits: bigint;
+  readonly held: bigint;
+  readonly available: bigint;
+  readonly leased: bigint;
+  readonly leases: bigint;
+  readonly spent_day: bigint;
+  readonly spent_month: bigint;
+  readonly holds: bigint;
   readonly limits: core.StoredLimits;
 }
 
-const TOKENS = words('input_tokens cached_input_tokens cache_write_tokens output_tokens reasoning_tokens');
+const TOKENS = [
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+] as const;
 const SUMS = ['requests', ...TOKENS, 'images', 'nanos'] as const;
 const COUNTS = ['requests', ...TOKENS, 'images', 'video_tasks'] as const;
 type Count = (typeof COUNTS)[number];
@@ -192,7 +207,8 @@ interface DailyRow extends Readonly<Record<Count | 'nanos', bigint>> {
 
 /** One statement for the whole report: at most 92 days times the number of models in use. */
 export const dailyQuery = (userId: string, days: readonly string[]) => sql<DailyRow>`
-  select day::text as day, model, ${sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`))},
+  select day::text as day, model,
+    ${sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`))},
     coalesce(sum(requests) filter (where operation in ('tasks.create', 'videos.create')), 0)::bigint as video_tasks
   from usage_daily
   where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date

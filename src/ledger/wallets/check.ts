@@ -4,7 +4,6 @@
  */
 import { sql } from 'kysely';
 import { ADVISORY_LOCK, allRows, type Db, openDatabase, type Tx } from '../../platform/db/index.ts';
-import type { Words } from '../../rules/index.ts';
 import * as segments from './segments.ts';
 
 /** Advisory lock: one process at a time checks. "ledg" in ASCII. */
@@ -17,13 +16,20 @@ const SEGMENTS_VERIFIED = 5;
 const HOLDS_CHECKED = 20_000;
 const MAX_FAULTS = 1_000;
 
-export type LedgerFault = Readonly<Record<Words<'fault subject expected found'>, string>>;
+export interface LedgerFault {
+  readonly fault: string;
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
 
 /** Counters differ from the entries. An operator must find the cause before correcting them by hand. */
 export class LedgerError extends Error {
   readonly faults: readonly LedgerFault[];
   constructor(faults: readonly LedgerFault[]) {
-    const lines = faults.slice(0, 20).map((f) => `${f.fault}: ${f.subject} (expected ${f.expected}, found ${f.found})`);
+    const lines = faults
+      .slice(0, 20)
+      .map(({ fault, subject, expected, found }) => `${fault}: ${subject} (expected ${expected}, found ${found})`);
     super(`The ledger does not add up.\n  ${lines.join('\n  ')}`);
     this.faults = faults;
   }
@@ -84,15 +90,22 @@ const compareWallets = (tx: Tx, { entryId }: segments.Checkpoint): Promise<reado
       open_holds as (select user_id, sum(nanos) as nanos from holds where state in ('held', 'review') group by user_id),
       leased as (select user_id, sum(nanos) as nanos from leases group by user_id),
       compared as (
-        select w.user_id, w.credits, w.debits, w.held, coalesce(s.credits, 0) as entry_credits, coalesce(s.debits, 0) as entry_debits,
+        select w.user_id, w.credits, w.debits, w.held,
+          coalesce(s.credits, 0) as entry_credits, coalesce(s.debits, 0) as entry_debits,
           coalesce(s.beyond, 0) as beyond, coalesce(h.nanos, 0) + coalesce(l.nanos, 0) as set_aside
-        from wallets w left join sums s using (user_id) left join open_holds h using (user_id) left join leased l using (user_id))
-    select 'wallet.credits is not the sum of its entries' as fault, user_id as subject, entry_credits as expected, credits as found
+        from wallets w
+        left join sums s using (user_id)
+        left join open_holds h using (user_id)
+        left join leased l using (user_id))
+    select 'wallet.credits is not the sum of its entries' as fault, user_id as subject,
+      entry_credits as expected, credits as found
       from compared where credits <> entry_credits
     union all
-    select 'wallet.debits is not the sum of its entries', user_id, entry_debits, debits from compared where debits <> entry_debits
+    select 'wallet.debits is not the sum of its entries', user_id, entry_debits, debits
+      from compared where debits <> entry_debits
     union all
-    select 'wallet.held is not the sum of its holds and leases', user_id, set_aside, held from compared where held <> set_aside
+    select 'wallet.held is not the sum of its holds and leases', user_id, set_aside, held
+      from compared where held <> set_aside
     union all
     select 'a wallet was overspent beyond what was recorded as such', user_id, -beyond, credits - debits - held
       from compared where credits - debits - held < -beyond
@@ -101,7 +114,8 @@ const compareWallets = (tx: Tx, { entryId }: segments.Checkpoint): Promise<reado
       from sums s left join wallets w using (user_id) where w.user_id is null
     union all
     select 'wallets and house do not sum to zero', '', 0, t.nanos from (
-      select coalesce((select sum(credits - debits) from wallets), 0) - coalesce((select sum(credits - debits) from sums), 0) as nanos) t
+      select coalesce((select sum(credits - debits) from wallets), 0)
+        - coalesce((select sum(credits - debits) from sums), 0) as nanos) t
       where t.nanos <> 0
     union all
     select * from (
@@ -130,7 +144,8 @@ async function compareHolds(tx: Tx, { entryId, holdsUntil }: segments.Checkpoint
         else 'a hold that was not settled was charged' end as fault,
       h.reference as subject, coalesce(h.settled_nanos, 0) as expected, coalesce(p.nanos, 0) as found
     from chosen join holds h using (id), lateral (
-      select sum(e.nanos) as nanos, count(*) filter (where e.kind = 'settle') as settles from entries e where e.hold_id = h.id) p
+      select sum(e.nanos) as nanos, count(*) filter (where e.kind = 'settle') as settles
+      from entries e where e.hold_id = h.id) p
     where (h.state = 'settled' and (h.settled_nanos <> coalesce(p.nanos, 0) or p.settles > 1))
       or (h.state <> 'settled' and p.nanos is not null)
     limit ${MAX_FAULTS}`.execute(tx);

@@ -43,7 +43,8 @@ export async function markNewest(tx: Tx, { entryId, settledId }: Checkpoint): Pr
  * so the mark also has to be some seconds old.
  */
 const isMarkSettled = sql`(
-  pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= next_transaction and marked_at < now() - interval '10 seconds')`;
+  pg_snapshot_xmin(pg_current_snapshot())::text::bigint >= next_transaction
+  and marked_at < now() - interval '10 seconds')`;
 
 /**
  * Makes the next segment from the oldest entries behind the checkpoint and returns its last entry;
@@ -86,7 +87,8 @@ export const accountAmounts = (table: string): RawBuilder<unknown> => sql`
 
 const SEGMENT_FACTS = sql`
   count(*), sum(nanos)::bigint,
-  bit_xor(hashtextextended(concat_ws('|', id, debit, credit, nanos, kind, reference, hold_id, price_id, extract(epoch from created_at)), 0)),
+  bit_xor(hashtextextended(concat_ws('|',
+    id, debit, credit, nanos, kind, reference, hold_id, price_id, extract(epoch from created_at)), 0)),
   min(created_at), max(created_at)`;
 
 export interface FaultySegment {

@@ -80,8 +80,9 @@ async function idRange(db: Db, { start, end }: StatementQuery): Promise<IdRange>
   const { rows } = await sql<{ from: bigint | null; to: bigint | null }>`
     select
       coalesce((select min(first_id) from ledger_segments where last_at >= ${start ?? null}), max(last_id) + 1) as from,
-      case when count(*) > 0
-        then nullif(coalesce((select max(last_id) from ledger_segments where first_at < ${end ?? null}), 0), max(last_id)) end as to
+      case when count(*) > 0 then nullif(
+        coalesce((select max(last_id) from ledger_segments where first_at < ${end ?? null}), 0),
+        max(last_id)) end as to
     from ledger_segments`.execute(db);
   return {
     from: start === undefined ? undefined : (rows[0]?.from ?? undefined),
@@ -93,7 +94,8 @@ async function idRange(db: Db, { start, end }: StatementQuery): Promise<IdRange>
 async function balanceAfter(db: Db, userId: string, id: bigint): Promise<Nanos> {
   const { rows } = await sql<{ last: bigint; nanos: Nanos }>`
     select s.first_id - 1 as last, coalesce((
-      select b.nanos from ledger_balances b where b.account = ${userId} and b.last_id < s.first_id order by b.last_id desc limit 1), 0) as nanos
+      select b.nanos from ledger_balances b
+      where b.account = ${userId} and b.last_id < s.first_id order by b.last_id desc limit 1), 0) as nanos
     from ledger_segments s where s.last_id >= ${id} order by s.last_id limit 1`.execute(db);
   const [segment] = rows;
   if (segment) return segment.nanos + (await sumBetween(db, userId, segment.last, id + 1n));
@@ -121,8 +123,8 @@ async function readLines(
   const entriesBy = (column: string) =>
     sql`(select * from entries where ${sql.ref(column)} = ${userId} ${filters} order by id desc limit ${limit})`;
   return allRows(db)<Omit<StatementLine, 'balance'>>`
-    select id, created_at as at, kind, case when credit = ${userId} then nanos else -nanos end as nanos, reference, reason,
-      price_id as "priceId"
+    select id, created_at as at, kind, case when credit = ${userId} then nanos else -nanos end as nanos,
+      reference, reason, price_id as "priceId"
     from (${entriesBy('debit')} union all ${entriesBy('credit')}) own order by id desc limit ${limit}`;
 }
 
@@ -138,7 +140,8 @@ async function sumBetween(db: Db, userId: string, after: bigint, before: bigint 
   const range = before === undefined ? sql`id > ${after}` : sql`id > ${after} and id < ${before}`;
   const { rows } = await sql<{ nanos: Nanos }>`
     select (coalesce((select sum(nanos) from entries where credit = ${userId} and ${range}), 0)
-      - coalesce((select sum(nanos) from entries where debit = ${userId}
-      and ${range}), 0))::bigint as nanos`.execute(db);
+      - coalesce((select sum(nanos) from entries where debit = ${userId} and ${range}), 0))::bigint as nanos`.execute(
+    db,
+  );
   return rows[0]?.nanos ?? 0n;
 }

@@ -52,7 +52,8 @@ async function book(db: Db, { userId, nanos, reference, reason }: Movement, { ki
     db,
     sql`with entry as (
           insert into entries (debit, credit, nanos, kind, reference, reason, price_id)
-          select ${accounts}, ${nanos}, ${kind}, ${reference}, ${reason}, ${priceId ?? null} from wallets where user_id = ${userId}
+          select ${accounts}, ${nanos}, ${kind}, ${reference}, ${reason}, ${priceId ?? null}
+          from wallets where user_id = ${userId}
           on conflict (reference) do nothing returning nanos),
         wallet as (
           update wallets w set ${sql.ref(counter)} = ${sql.ref(`w.${counter}`)} + entry.nanos from entry
@@ -97,7 +98,8 @@ export async function hold(db: Db, { userId, nanos, reference, checkAfter }: Hol
         select exists (select from counted) as done,
           exists (select from wallet) or exists (select from holds where reference = ${reference}) as repeated`,
   );
-  return done ? 'held' : repeated ? 'repeated' : 'short';
+  if (done) return 'held';
+  return repeated ? 'repeated' : 'short';
 }
 
 const CLAIMS_BEFORE = sql.raw(claimsBefore('wallets.user_id', '(select owner from wish)'));
@@ -125,8 +127,11 @@ export async function settle(
           where w.user_id = hold.user_id returning 1),
         entry as (
           insert into entries (debit, credit, nanos, kind, reference, hold_id, price_id, reason)
-          select hold.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || ${reference}::text, hold.id, ${priceId}, ${reason}
-          from hold, lateral (values ('settle', least(hold.nanos, ${nanos})), ('excess', ${nanos} - hold.nanos)) part (kind, nanos)
+          select hold.user_id, '@revenue', part.nanos, part.kind, part.kind || ':' || ${reference}::text,
+            hold.id, ${priceId}, ${reason}
+          from hold, lateral (values
+            ('settle', least(hold.nanos, ${nanos})),
+            ('excess', ${nanos} - hold.nanos)) part (kind, nanos)
           where part.nanos > 0 returning kind, nanos)
         select exists (select from wallet) as settled,
           coalesce((select nanos from entry where kind = 'excess'), 0::bigint) as excess`,
