@@ -99,20 +99,24 @@ const Settings = z.strictObject({
   DATABASE_URL: databaseUrl
     .optional()
     .describe(
-      'URL of a PostgreSQL 15 or later, with several hosts for a primary and its standbys (`postgres://a:5432,b:5432/name`); without it an embedded PostgreSQL runs under DATA_DIR',
+      'URL of a PostgreSQL 15 or later, with several hosts for a primary and its standbys ' +
+        '(`postgres://a:5432,b:5432/name`); without it an embedded PostgreSQL runs under DATA_DIR',
     ),
   DATABASE_DIRECT_URL: databaseUrl
     .optional()
     .describe('URL of PostgreSQL itself, where DATABASE_URL leads to a connection pooler in transaction mode'),
   DATA_DIR: text.default('./data').describe('directory of the usage journal, the embedded database and the master key'),
   REDIS_URL: urlOf('redis', 'redis://user:password@host:6379/0').describe(
-    'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; without it each server counts for itself',
+    'URL of a Redis 6 or later, or Valkey, that shares rate limits between servers; ' +
+      'without it each server counts for itself',
   ),
   RATE_LIMIT_BURST: integerOr(100, 2, 100).describe(
-    'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at once, 2 little more than an even rate; no minute ever admits more than the limit',
+    'percent of a limit of requests per minute that is admitted within one second; 100 admits all of it at ' +
+      'once, 2 little more than an even rate; no minute ever admits more than the limit',
   ),
   TLS_CERT: optionalText.describe(
-    'PEM file of the certificate and its chain; with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
+    'PEM file of the certificate and its chain; ' +
+      'with TLS_KEY the server speaks HTTPS, and reads both files again when they change',
   ),
   TLS_KEY: optionalText.describe('PEM file of the private key of TLS_CERT, not encrypted'),
   PUBLIC_URL: httpUrl.describe('base URL of links in responses; default http://HOST:PORT, https:// with TLS_CERT'),
@@ -135,7 +139,8 @@ const Settings = z.strictObject({
   ),
   LOG_LEVEL: oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info').describe('minimum log level'),
   WORKERS: optionalInteger(1, 64).describe(
-    'processes that serve requests on PORT; 1 runs everything in one process; default: the cores that the process may use, at most 8',
+    'processes that serve requests on PORT; 1 runs everything in one process; default: ' +
+      'the cores that the process may use, at most 8',
   ),
   DRAIN_BEFORE_MS: millisecondsOr(0).describe(
     'time at shutdown in which `/readyz` fails and requests are still served, so that load balancers turn away first',
@@ -148,10 +153,14 @@ const Settings = z.strictObject({
   BODY_LIMIT_TEXT: bodyBytes.describe('largest body of a text request in bytes; default 32 MiB'),
   BODY_LIMIT_IMAGE: bodyBytes.describe('largest body of an image request in bytes; default 64 MiB'),
   BODY_MEMORY_BYTES: optionalInteger(2 ** 20).describe(
-    'bytes of all large request bodies in memory, after decompression and with their working copies; further ones get 503, and a key with more than its share 429; default 30 % of the memory limit of the container, without one 512 MiB',
+    'bytes of all large request bodies in memory, after decompression and with their working copies; ' +
+      'further ones get 503, and a key with more than its share 429; ' +
+      'default 30 % of the memory limit of the container, without one 512 MiB',
   ),
   KEPT_PROMPT_BYTES: optionalInteger(0).describe(
-    'bytes of prompts above 32 KiB that stay in memory for three minutes, so that the next turn of a conversation is read from its new part on; part of BODY_MEMORY_BYTES, and given up when bodies need it; 0 keeps none; default an eighth of BODY_MEMORY_BYTES',
+    'bytes of prompts above 32 KiB that stay in memory for three minutes, ' +
+      'so that the next turn of a conversation is read from its new part on; part of BODY_MEMORY_BYTES, ' +
+      'and given up when bodies need it; 0 keeps none; default an eighth of BODY_MEMORY_BYTES',
   ),
   ACCOUNT_QUEUE_MS: integerOr(rules.ACCOUNT_QUEUE.waitMs, 0, 60_000).describe(
     'longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once',
@@ -160,16 +169,20 @@ const Settings = z.strictObject({
     .default('on')
     .describe('on refuses requests with 503 while the server is overloaded, lists first; off never does'),
   MAX_CONNECTIONS: optionalInteger(1).describe(
-    'open client connections; at the limit idle ones are closed, or else new ones get 503; default: half of the open files that the system allows, minus a reserve of 256, at most 10000',
+    'open client connections; at the limit idle ones are closed, or else new ones get 503; default: ' +
+      'half of the open files that the system allows, minus a reserve of 256, at most 10000',
   ),
   MAX_CONNECTIONS_PER_ADDRESS: optionalInteger(1).describe(
-    'open connections of one client address (IPv6: /64 network), further ones get 503; not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
+    'open connections of one client address (IPv6: /64 network), further ones get 503; ' +
+      'not for addresses in TRUST_PROXY; default: half of MAX_CONNECTIONS',
   ),
   USAGE_FLUSH_MS: integerOr(1_000, 200, 2_000).describe(
-    'milliseconds between two writes of usage to the database under load; a lower value shows charges sooner, a higher one takes less CPU time',
+    'milliseconds between two writes of usage to the database under load; ' +
+      'a lower value shows charges sooner, a higher one takes less CPU time',
   ),
   USAGE_WAIT_MS: integerOr(rules.USAGE_WAIT_MS, 0, 60_000).describe(
-    'time for a provider to report the usage of a reply whose client has disconnected in or after its content; without a report in time the charge is estimated; 0 waits for none',
+    'time for a provider to report the usage of a reply whose client has disconnected in or after its ' +
+      'content; without a report in time the charge is estimated; 0 waits for none',
   ),
   STORED_RESPONSES_DAYS: integerOr(30, 0, 365).describe(
     'days that responses are stored for later reference; 0 stores none',
@@ -179,7 +192,8 @@ const Settings = z.strictObject({
     .default('0')
     .describe('US dollars per GiB for what a user keeps in files, charged once every UTC day; 0 charges nothing'),
   RESULT_MIRROR_DIR: optionalText.describe(
-    'existing folder, local or mounted and shared by all servers and workers, in which results of video tasks are kept after one download; without it every read goes to the provider',
+    'existing folder, local or mounted and shared by all servers and workers, in which results of video ' +
+      'tasks are kept after one download; without it every read goes to the provider',
   ),
   RESULT_MIRROR_AT: oneOf(['read', 'success'])
     .default('read')
@@ -195,7 +209,8 @@ const Settings = z.strictObject({
     'reads of tasks that one video account gets per second; `polls_per_second` of an account replaces it',
   ),
   RESULT_LINK_SECONDS: integerOr(0, 0, 86_400).describe(
-    'how long signed links to results of video tasks work, which need no API key; callers must ask for them; 0 gives none',
+    'how long signed links to results of video tasks work, which need no API key; ' +
+      'callers must ask for them; 0 gives none',
   ),
   USAGE_RETENTION_MONTHS: integerOr(13, 0, 1200).describe(
     'calendar months that single usage records are kept; 0 keeps all; daily sums and charges are always kept',
@@ -227,7 +242,8 @@ const Settings = z.strictObject({
   OIDC_CLIENT_SECRET: optionalText.describe('client secret; unset for a public client'),
   OIDC_SCOPE: text.default('openid email profile').describe('scopes that the console asks for'),
   OIDC_OPERATORS: listOf(operatorRuleOf, 'e-mail addresses or rules such as groups=gateway-admins').describe(
-    'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, or claims such as groups=gateway-admins; all others need an invitation',
+    'who becomes an operator by signing in with OpenID Connect: comma-separated e-mail addresses, ' +
+      'or claims such as groups=gateway-admins; all others need an invitation',
   ),
   SMTP_URL: urlOf('smtp', 'smtps://user:password@mail.example:465').describe(
     'URL of a mail server, with its user and password; without it warnings send no mail',
@@ -241,7 +257,8 @@ const Settings = z.strictObject({
   ),
   METRICS_PORT: optionalPort.describe('port on HOST that serves GET /metrics instead of PORT; 0 picks a free one'),
   HEALTH_PORT: optionalPort.describe(
-    'port on HOST that serves GET /healthz and /readyz from a thread of their own, without TLS, also while a flood keeps PORT busy; 0 picks a free one',
+    'port on HOST that serves GET /healthz and /readyz from a thread of their own, without TLS, ' +
+      'also while a flood keeps PORT busy; 0 picks a free one',
   ),
   HTTPS_PROXY: proxyUrl.describe(
     'URL of the proxy for accounts with an https:// base URL, unless an account names its own; also in lower case',
@@ -251,17 +268,20 @@ const Settings = z.strictObject({
     .string()
     .optional()
     .describe(
-      'comma-separated exceptions from both: hosts with their subdomains, suffixes such as .example.com, host:port, networks, or *; this machine is never proxied; also in lower case',
+      'comma-separated exceptions from both: hosts with their subdomains, suffixes such as .example.com, ' +
+        'host:port, networks, or *; this machine is never proxied; also in lower case',
     ),
   TRUST_PROXY: z
     .string()
     .default('')
     .describe('comma-separated addresses or networks of proxies whose X-Forwarded-For header is trusted'),
   CORS_ORIGINS: listOf(browserOriginOf, '* or origins such as https://app.example').describe(
-    'comma-separated origins whose scripts may call the API from a browser, or * for all; never the admin API; unset allows none',
+    'comma-separated origins whose scripts may call the API from a browser, or * for all; ' +
+      'never the admin API; unset allows none',
   ),
   EGRESS_ALLOW: listOf(originOf, 'origins such as http://127.0.0.1:9000').describe(
-    'comma-separated origins that media URLs in requests may use although they are private; for tests and private networks',
+    'comma-separated origins that media URLs in requests may use although they are private; ' +
+      'for tests and private networks',
   ),
   AZURE_FEDERATED_TOKEN_FILE: tokenFile('Entra', 'workload identity of Kubernetes'),
   GOOGLE_FEDERATED_TOKEN_FILE: tokenFile('Google Cloud', 'you, for workload identity federation'),

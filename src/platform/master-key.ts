@@ -32,7 +32,8 @@ export async function loadMasterKeys(config: Config, db: Db): Promise<[string, s
   const path = keyFile(config);
   if (sealed.length > 0) {
     throw new MasterKeyError(
-      `The database contains sealed secrets, but ${path} is missing. Restore the file, or set MASTER_KEY to its content.`,
+      `The database contains sealed secrets, but ${path} is missing. ` +
+        'Restore the file, or set MASTER_KEY to its content.',
     );
   }
   // link() publishes the complete file. When two processes start at once, one creates it and none reads a part of it.

@@ -16,11 +16,14 @@ const count = (limit: number, why: string): Bound => ({ limit, unit: '', why });
 export const SERVER_BOUNDS = {
   listeningSockets: count(
     64,
-    'Sockets of a port on Linux: as many connections are accepted in one turn of the event loop. One on other systems, and for the metrics.',
+    'Sockets of a port on Linux: as many connections are accepted in one turn of the event loop. ' +
+      'One on other systems, and for the metrics.',
   ),
   backlog: count(
     16_384,
-    'Connections that the kernel keeps for a port until a process accepts them, in equal parts for its sockets (Linux: a part is at most net.core.somaxconn). The handshake of one too many is repeated after 1 s, 3 s, 7 s and so on.',
+    'Connections that the kernel keeps for a port until a process accepts them, ' +
+      'in equal parts for its sockets (Linux: a part is at most net.core.somaxconn). ' +
+      'The handshake of one too many is repeated after 1 s, 3 s, 7 s and so on.',
   ),
   headBytes: bytes(32 * KIB, 'Request line and headers together.'),
   headers: count(100, 'Header lines of a request. Clients send some 20, proxies add a few.'),
@@ -33,7 +36,8 @@ export const SERVER_BOUNDS = {
   ),
   lingerMs: ms(
     5_000,
-    'Idle time after which a handover closes a connection: before, the next request may be on its way. Many clients and proxies close after 5 s themselves.',
+    'Idle time after which a handover closes a connection: before, the next request may be on its way. ' +
+      'Many clients and proxies close after 5 s themselves.',
   ),
   handshakeMs: ms(10_000, 'TLS handshake; as long as a head.'),
   earlyBytes: bytes(64 * KIB, 'Pipelined bytes kept while a response is pending; then the socket is not read.'),
@@ -51,7 +55,8 @@ export const SERVER_BOUNDS = {
   readyMs: ms(3_000, 'For the event loop to say whether it is ready, before a probe gets 503.'),
   stalledMs: ms(
     30_000,
-    'Without a sign of the event loop, after which the process counts as stuck: the turns of a flooded one take up to two seconds.',
+    'Without a sign of the event loop, after which the process counts as stuck: ' +
+      'the turns of a flooded one take up to two seconds.',
   ),
   cachedNames: count(512, 'Header names kept after their check. Clients choose the names.'),
   cachedNameBytes: bytes(64, 'Longest name kept.'),
@@ -73,7 +78,8 @@ export const CLIENT_BOUNDS = {
   keepAliveMarginMs: ms(1_000, 'Subtracted from the time that the server announces, which began earlier.'),
   closingMs: ms(
     1_000,
-    'From a request on a reused connection to the close that shows that the server had not read it: several round trips.',
+    'From a request on a reused connection to the close that shows that the server had not read it: ' +
+      'several round trips.',
   ),
   tcpKeepAliveMs: ms(
     60_000,

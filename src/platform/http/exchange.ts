@@ -157,8 +157,8 @@ class LiveExchange implements client.Exchange, client.TransportUser, HasDeadline
   }
 
   onDeadline(now: number): void {
-    const code = now >= this.#totalDeadline ? 'TOTAL_TIME' : this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
-    this.#stop(code, 'timeout');
+    const stageCode = this.#stage === 'head' ? 'FIRST_BYTE_TIME' : 'IDLE_TIME';
+    this.#stop(now >= this.#totalDeadline ? 'TOTAL_TIME' : stageCode, 'timeout');
   }
 
   resume(): void {

@@ -27,7 +27,10 @@ class Question {
 
   ask(onAnswer: (reason: string | undefined) => void = () => {}): void {
     this.#waiting.push(onAnswer);
-    if (this.#timer) return void (this.isLate && this.#settle(SILENT));
+    if (this.#timer) {
+      if (this.isLate) this.#settle(SILENT);
+      return;
+    }
     this.#timer = setTimeout(() => {
       this.isLate = true;
       this.#settle(SILENT);

@@ -15,9 +15,10 @@ export type OpenSocket = (target: Target) => Socket;
 
 export function targetOf(url: URL): Target {
   const isTls = url.protocol === 'https:';
+  const defaultPort = isTls ? 443 : 80;
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? (isTls ? 443 : 80) : Number(url.port),
+    port: url.port === '' ? defaultPort : Number(url.port),
     isTls,
   };
 }

@@ -21,5 +21,7 @@ export function requestHead({ method, path, headers, body }: HttpRequest, host: 
   return `${text}\r\n`;
 }
 
-const byteLength = (body: HttpRequest['body']): number =>
-  body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+function byteLength(body: HttpRequest['body']): number {
+  if (body === null) return 0;
+  return typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+}

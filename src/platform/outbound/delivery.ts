@@ -17,10 +17,10 @@ export interface AttemptSummary {
 
 export const isDelivery = (result: SendResult): boolean => result.ok && result.status >= 200 && result.status < 300;
 
-export const summaryOf = (result: SendResult): AttemptSummary => ({
-  status: result.ok ? result.status : null,
-  error: result.ok ? (isDelivery(result) ? null : 'status') : result.reason,
-});
+export function summaryOf(result: SendResult): AttemptSummary {
+  if (!result.ok) return { status: null, error: result.reason };
+  return { status: result.status, error: isDelivery(result) ? null : 'status' };
+}
 
 export type Verdict =
   | { readonly state: 'delivered' | 'dead' }

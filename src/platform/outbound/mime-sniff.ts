@@ -1,13 +1,18 @@
 /** Media type detection by magic bytes. Trusts the content-type header only where the bytes cannot decide. */
 import { hasSignature, mediaTypeOf, type SignedMime } from '../../core/index.ts';
-import { words } from '../../rules/index.ts';
 
 const UNKNOWN = 'application/octet-stream';
 
 /** Not BMP, whose signature of two letters also begins plain text. */
-const DETECTED: readonly SignedMime[] = words(
-  'image/png image/jpeg image/gif image/webp application/pdf audio/wav audio/mpeg',
-);
+const DETECTED: readonly SignedMime[] = [
+  'image/png',
+  'image/jpeg',
+  'image/gif',
+  'image/webp',
+  'application/pdf',
+  'audio/wav',
+  'audio/mpeg',
+];
 
 /** Types that always have their signature. An MP3 may start with anything, so a missing signature proves nothing. */
 const PROVABLE: ReadonlySet<string> = new Set(DETECTED.filter((mime) => mime !== 'audio/mpeg'));

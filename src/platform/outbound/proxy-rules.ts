@@ -43,7 +43,8 @@ export class ProxyRules {
     const host = hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
     if (isLoopback(host)) return undefined;
     const isException = this.#exceptions.some((entry) => matches(entry, host, port || (DEFAULT_PORT[protocol] ?? '')));
-    return isException ? undefined : protocol === 'https:' ? this.#settings.https : this.#settings.http;
+    if (isException) return undefined;
+    return protocol === 'https:' ? this.#settings.https : this.#settings.http;
   }
 }
 

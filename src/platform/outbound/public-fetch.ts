@@ -116,8 +116,12 @@ export class PublicFetcher {
       if (stop.signal.aborted) return TOO_LONG;
       const { origin, pathname, search } = checked.url;
       const request = {
-        ...{ method, headers: [...headers, ...HEADERS], body },
-        ...{ origin, path: pathname + search, addresses: checked.addresses },
+        method,
+        headers: [...headers, ...HEADERS],
+        body,
+        origin,
+        path: pathname + search,
+        addresses: checked.addresses,
         timeouts: { connect: Math.min(connectMs, timeoutMs), firstByte: timeoutMs, idle: timeoutMs, total: timeoutMs },
         connection: 'single',
         encoding: 'keep',

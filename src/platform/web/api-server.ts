@@ -305,12 +305,13 @@ const isRepeatable = ({ request: { method, headers }, operation }: Call): boolea
   method === 'GET' || method === 'HEAD' || operation in INFERENCE_ENDPOINTS || headers['idempotency-key'] !== undefined;
 
 const UNKNOWN_OUTCOME =
-  'The server is restarting, and the outcome of this request is unknown; read what it changes before you send it again.';
+  'The server is restarting, and the outcome of this request is unknown; ' +
+  'read what it changes before you send it again.';
 const NO_RETRY = { headers: { 'x-should-retry': 'false' } };
 
 function finish({ metrics, log, openCalls, onCompleted }: WebState, call: Call): void {
   const ms = Math.round(call.durationMs);
-  const outcome: CallOutcome = call.isInterrupted ? 'interrupted' : call.isClientGone ? 'client_closed' : 'completed';
+  const outcome = outcomeOf(call);
   const status = call.response.statusCode;
   metrics.openRequests.value -= 1;
   openCalls.remove(call);
@@ -318,8 +319,14 @@ function finish({ metrics, log, openCalls, onCompleted }: WebState, call: Call):
   call.addLogFields({ status, outcome, ms });
   const failure = failureFields(call, status);
   if (failure) call.addLogFields(failure);
-  log[isOperator(call.operation) ? 'debug' : status >= 500 ? 'warn' : 'info']('request.completed', call.logFields);
+  const level = status >= 500 ? 'warn' : 'info';
+  log[isOperator(call.operation) ? 'debug' : level]('request.completed', call.logFields);
   onCompleted?.({ call, status, outcome });
+}
+
+function outcomeOf({ isInterrupted, isClientGone }: Call): CallOutcome {
+  if (isInterrupted) return 'interrupted';
+  return isClientGone ? 'client_closed' : 'completed';
 }
 
 const isOperator = (operation: Call['operation']): boolean => operation.startsWith('operator.');
@@ -369,5 +376,13 @@ function violationResponse(
   if (!isOverload) log.info('request.malformed', { request: id, status, ...core.errorFields(error) });
   const type = isOverload ? 'service_unavailable_error' : 'invalid_request_error';
   const body = JSON.stringify({ error: { message, type, code, param: null } });
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nx-request-id: ${id}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n${isOverload ? 'retry-after: 1\r\n' : ''}\r\n${body}`;
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `x-request-id: ${id}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'connection: close',
+    ...(isOverload ? ['retry-after: 1'] : []),
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
 }

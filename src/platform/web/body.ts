@@ -93,7 +93,8 @@ export function receiveBody(call: Call, limit: number, target: BodySink): BodyTr
 const expandsTooFar = () =>
   fail(
     'request_too_large',
-    `content-encoding: the body expands to more than ${DECOMPRESSION.ratio} times its compressed size, the limit above ${DECOMPRESSION.bytes} bytes; send it without compression.`,
+    `content-encoding: the body expands to more than ${DECOMPRESSION.ratio} times its compressed size, ` +
+      `the limit above ${DECOMPRESSION.bytes} bytes; send it without compression.`,
     { param: 'content-encoding' },
   );
 

@@ -70,8 +70,10 @@ export class ChunkedBody {
       const next = Math.min(bytes.length, at + this.#remaining);
       this.#remaining -= next - at;
       if (this.#remaining === 0) this.#state = 'data-cr';
-      if (start < 0) start = end = at;
-      else bytes.copyWithin(end, at, next);
+      if (start < 0) {
+        start = at;
+        end = at;
+      } else bytes.copyWithin(end, at, next);
       end += next - at;
       at = next;
     }

@@ -74,7 +74,8 @@ export class ResponseHeadReader {
         this.reset();
         return head;
       }
-      start = searchFrom = end;
+      start = end;
+      searchFrom = end;
       this.#informational += 1;
       if (this.#informational > CLIENT_BOUNDS.informational.limit)
         throw new HttpParseError('too many informational responses');

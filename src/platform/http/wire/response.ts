@@ -150,15 +150,17 @@ export class WireResponse implements OutgoingResponse {
     if (!this.headersSent) this.writeHead(this.statusCode, {});
     const { method, version } = this.#request;
     const isBodiless = method === 'HEAD' || this.statusCode === 204 || this.statusCode === 304;
-    const isSized = this.#hasLength || body !== undefined;
-    this.#framing = isBodiless ? 'none' : isSized ? 'length' : version === '1.1' ? 'chunked' : 'close';
+    if (isBodiless) this.#framing = 'none';
+    else if (this.#hasLength || body !== undefined) this.#framing = 'length';
+    else this.#framing = version === '1.1' ? 'chunked' : 'close';
     this.#keepsAlive = this.#keepsAlive && this.#framing !== 'close' && this.#connection.canKeepAlive(this.#request);
     let head = this.#head;
     this.#head = '';
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n';
     else if (!this.#hasLength && !isBodiless && body !== undefined)
       head += `content-length: ${Buffer.byteLength(body)}\r\n`;
-    return `${head}${dateLine(this.#connection.clock.now())}connection: ${this.#connectionOptions}${this.#keepsAlive ? KEEP_ALIVE : CLOSE}\r\n`;
+    head += dateLine(this.#connection.clock.now());
+    return `${head}connection: ${this.#connectionOptions}${this.#keepsAlive ? KEEP_ALIVE : CLOSE}\r\n`;
   }
 
   #send(head: string, chunk: Buffer | string, last: string, done?: Flushed): boolean {
