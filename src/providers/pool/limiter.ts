@@ -129,8 +129,8 @@ function rejectionsOf({ owner, limits: { rpm, tpm, concurrency } }: LimitScope, 
   for (const [perMinute, { waitMs }, what] of rates) {
     if (waitMs === 0) continue;
     const retryAfter = Math.ceil(waitMs / 1_000);
-    const message = `Rate limit reached: ${subject} may use ${perMinute} ${what} per minute${scope}. Please try again in ${retryAfter}s.`;
-    rejections.push({ retryAfter, message });
+    const message = `Rate limit reached: ${subject} may use ${perMinute} ${what} per minute${scope}.`;
+    rejections.push({ retryAfter, message: `${message} Please try again in ${retryAfter}s.` });
   }
   return rejections;
 }

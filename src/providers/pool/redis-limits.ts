@@ -116,7 +116,9 @@ if not now then
 end
 local function read(key, field)
   local numbers = {}
-  for number in string.gmatch(redis.call('HGET', key, field) or '', '%S+') do numbers[#numbers + 1] = tonumber(number) end
+  for number in string.gmatch(redis.call('HGET', key, field) or '', '%S+') do
+    numbers[#numbers + 1] = tonumber(number)
+  end
   return unpack(numbers)
 end
 local function write(key, field, ...)
@@ -182,7 +184,8 @@ local function burst_wait(window, max)
   return 0
 end
 local function use_of(window, wait)
-  return { used = window.units, waitMs = wait, resetMs = window.first < window.next and window.newest + ${WINDOW_MS} - window.now or 0 }
+  local reset = window.first < window.next and window.newest + ${WINDOW_MS} - window.now or 0
+  return { used = window.units, waitMs = wait, resetMs = reset }
 end
 `;
 
@@ -193,8 +196,12 @@ end
 const ACQUIRE = script(`${COMMON}
 local admitted, scopes, used = true, {}, {}
 for n = 1, #KEYS / 3 do
-  local scope = { requests = open_window(KEYS[3 * n - 2]), tokens = open_window(KEYS[3 * n - 1]), open = KEYS[3 * n], wait = 0, token_wait = 0, count = 0 }
-  local rpm, burst, tpm, concurrency = tonumber(ARGV[4 * n]), tonumber(ARGV[4 * n + 1]), tonumber(ARGV[4 * n + 2]), tonumber(ARGV[4 * n + 3])
+  local scope = {
+    requests = open_window(KEYS[3 * n - 2]), tokens = open_window(KEYS[3 * n - 1]), open = KEYS[3 * n],
+    wait = 0, token_wait = 0, count = 0,
+  }
+  local rpm, burst = tonumber(ARGV[4 * n]), tonumber(ARGV[4 * n + 1])
+  local tpm, concurrency = tonumber(ARGV[4 * n + 2]), tonumber(ARGV[4 * n + 3])
   scope.rpm, scope.counts_open = rpm, concurrency > 0 or tpm > 0
   if scope.counts_open then
     redis.call('ZREMRANGEBYSCORE', scope.open, '-inf', now)
@@ -210,7 +217,8 @@ for n = 1, #KEYS / 3 do
     scope.token_wait = window_wait(scope.tokens, math.max(0, max))
     if max < 0 then scope.token_wait = math.max(scope.token_wait, ${OPEN_RETRY_MS}) end
   end
-  if scope.wait > 0 or scope.token_wait > 0 or (concurrency > 0 and scope.count >= concurrency) then admitted = false end
+  local is_full = concurrency > 0 and scope.count >= concurrency
+  if scope.wait > 0 or scope.token_wait > 0 or is_full then admitted = false end
   scopes[n] = scope
 end
 for n, scope in ipairs(scopes) do
@@ -219,7 +227,11 @@ for n, scope in ipairs(scopes) do
     redis.call('ZADD', scope.open, now + ARGV[3], ARGV[2])
     redis.call('PEXPIRE', scope.open, ARGV[3])
   end
-  used[n] = { requests = use_of(scope.requests, scope.wait), tokens = use_of(scope.tokens, scope.token_wait), open = scope.count }
+  used[n] = {
+    requests = use_of(scope.requests, scope.wait),
+    tokens = use_of(scope.tokens, scope.token_wait),
+    open = scope.count,
+  }
 end
 return cjson.encode({ admitted = admitted, used = used })`);
 

@@ -176,7 +176,9 @@ export class SharedHealth {
     const { db, pool, accounts, replicaId } = this.#options;
     if (accounts().every(({ limits }) => limits?.rpm === undefined && limits?.tpm === undefined)) return;
     const { rows } = await sql<{ id: string; requests: bigint; tokens: bigint }>`
-      select u.key as id, sum((u.value ->> 'requests')::bigint)::bigint as requests, sum((u.value ->> 'tokens')::bigint)::bigint as tokens
+      select u.key as id,
+        sum((u.value ->> 'requests')::bigint)::bigint as requests,
+        sum((u.value ->> 'tokens')::bigint)::bigint as tokens
       from account_loads l, jsonb_each(l.used) u
       where l.replica_id <> ${replicaId()} and l.at > now() - interval '1 minute' group by 1`.execute(db);
     const elsewhere = rows.map(({ id, requests, tokens }): [string, UsedRates] => [
@@ -209,13 +211,15 @@ async function saveCooldown(
 ): Promise<void> {
   const { kind, providerCode = null, message = null, faults, ejections, isKept, since, until } = cooldown;
   await sql`
-    insert into account_cooldowns (replica_id, account_id, identity, operation, model, reason, provider_code, message, faults,
-      ejections, in_use, since, until)
-    select ${replicaId}, id, ${identity}, ${operation}, ${model}, ${kind}, ${providerCode}, ${message}, ${faults}::integer,
-      ${ejections}::integer, ${isKept}::boolean, ${new Date(since)}::timestamptz, ${new Date(until)}::timestamptz
+    insert into account_cooldowns (replica_id, account_id, identity, operation, model,
+      reason, provider_code, message, faults, ejections, in_use, since, until)
+    select ${replicaId}, id, ${identity}, ${operation}, ${model},
+      ${kind}, ${providerCode}, ${message}, ${faults}::integer, ${ejections}::integer, ${isKept}::boolean,
+      ${new Date(since)}::timestamptz, ${new Date(until)}::timestamptz
     from accounts where id = ${account}
-    on conflict (account_id, operation, model) do update set replica_id = excluded.replica_id, identity = excluded.identity,
-      reason = excluded.reason, provider_code = excluded.provider_code, message = excluded.message, faults = excluded.faults,
+    on conflict (account_id, operation, model) do update set
+      replica_id = excluded.replica_id, identity = excluded.identity, reason = excluded.reason,
+      provider_code = excluded.provider_code, message = excluded.message, faults = excluded.faults,
       ejections = excluded.ejections, in_use = excluded.in_use, since = excluded.since, until = excluded.until
     where account_cooldowns.identity is distinct from excluded.identity
       or account_cooldowns.until <= excluded.until`.execute(tx);
@@ -224,8 +228,8 @@ async function saveCooldown(
 async function savePark(tx: Db, { replicaId, account, identity }: Saved, park: Park): Promise<void> {
   await sql`
     insert into account_parks (account_id, state, cause, identity, provider_code, message, replica_id, since)
-    select id, ${park.state}, ${park.cause}, ${identity}, ${park.providerCode ?? null}, ${park.message ?? null}, ${replicaId},
-      ${new Date(park.since)}::timestamptz
+    select id, ${park.state}, ${park.cause}, ${identity}, ${park.providerCode ?? null}, ${park.message ?? null},
+      ${replicaId}, ${new Date(park.since)}::timestamptz
     from accounts where id = ${account}
     on conflict (account_id) do update set identity = excluded.identity, provider_code = excluded.provider_code,
       message = excluded.message, replica_id = excluded.replica_id, since = excluded.since
@@ -249,7 +253,8 @@ const dropOutdated = (db: Db, account: string, identity: string | null): Promise
 
 /** Accounts at a limit of their own, on one of the servers: account_id, limit and until. */
 export const REACHED_LIMITS = sql`(
-  select u.key as account_id, u.value ->> 'limit' as "limit", to_timestamp((u.value ->> 'until')::bigint / 1000.0) as until
+  select u.key as account_id, u.value ->> 'limit' as "limit"
+    , to_timestamp((u.value ->> 'until')::bigint / 1000.0) as until
   from account_loads l, jsonb_each(l.used) u
   where l.at > now() - interval '15 seconds' and (u.value ->> 'until')::bigint > extract(epoch from now()) * 1000)`;
 

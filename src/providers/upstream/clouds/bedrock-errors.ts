@@ -7,10 +7,8 @@ import { parseObject } from './token-request.ts';
 
 /** The status that the provider's own API has for an error, by the name of the exception. */
 const STATUSES: readonly (readonly [name: RegExp, status: number])[] = [
-  [
-    /^(?:UnrecognizedClient|InvalidSignature|IncompleteSignature|ExpiredToken|MissingAuthenticationToken|InvalidClientTokenId)/,
-    401,
-  ],
+  [/^(?:UnrecognizedClient|InvalidSignature|IncompleteSignature)/, 401],
+  [/^(?:ExpiredToken|MissingAuthenticationToken|InvalidClientTokenId)/, 401],
   [/^(?:Throttling|ServiceQuotaExceeded|TooManyRequests)/, 429],
   [/^(?:ModelNotReady|ServiceUnavailable)/, 503],
   [/^ModelTimeout/, 504],

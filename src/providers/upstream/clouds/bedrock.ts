@@ -33,7 +33,8 @@ export function bedrock(services: CloudServices, { account, cloud }: CloudUse): 
     if (!body || operation === undefined) return undefined;
     const isCount = operation !== '';
     const isStream = memberOf(body, 'stream')?.toString() === 'true';
-    const verb = isCount ? 'count-tokens' : isStream ? 'invoke-with-response-stream' : 'invoke';
+    const invoke = isStream ? 'invoke-with-response-stream' : 'invoke';
+    const verb = isCount ? 'count-tokens' : invoke;
     const changed = changeMembers(body, {
       remove: ['model', 'stream'],
       add: { anthropic_version: VERSION, ...betas(request.headers) },

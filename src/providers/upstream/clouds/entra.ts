@@ -35,8 +35,10 @@ export async function entraToken(services: CloudServices, use: CloudIdentity): P
   return expiringToken('Entra', token, Number(seconds));
 }
 
-const tokenUrl = ({ cloud }: CloudIdentity): string =>
-  `${(cloud.authority ?? DEFAULT_AUTHORITY).replace(/\/+$/, '')}/${encodeURIComponent(cloud.tenant ?? '')}/oauth2/v2.0/token`;
+function tokenUrl({ cloud }: CloudIdentity): string {
+  const authority = (cloud.authority ?? DEFAULT_AUTHORITY).replace(/\/+$/, '');
+  return `${authority}/${encodeURIComponent(cloud.tenant ?? '')}/oauth2/v2.0/token`;
+}
 
 const clientRequest = (use: CloudIdentity, proof: Readonly<Record<string, string>>): TokenRequest => ({
   url: tokenUrl(use),

@@ -76,8 +76,10 @@ function withCommaBefore(bytes: Buffer, spans: readonly Span[]): Span[] {
 export const MESSAGES_PATH = /^\/v1\/messages(\/count_tokens|)(?:\?|$)/;
 
 /** Undefined for a body that is streamed, and for none. */
-export const wholeBody = (body: HttpRequest['body']): Buffer | undefined =>
-  typeof body === 'string' ? Buffer.from(body) : Buffer.isBuffer(body) ? body : undefined;
+export function wholeBody(body: HttpRequest['body']): Buffer | undefined {
+  if (typeof body === 'string') return Buffer.from(body);
+  return Buffer.isBuffer(body) ? body : undefined;
+}
 
 export function withoutHeaders(headers: readonly string[], isNotSent: (name: string) => boolean): string[] {
   const kept: string[] = [];

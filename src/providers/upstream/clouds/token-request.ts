@@ -70,7 +70,8 @@ const MAX_MESSAGE_CHARS = 300;
 function refusal({ url }: TokenRequest, { status, text }: TokenResponse): string {
   const body = parseObject(text);
   const said = body ? messageOf(body) : (xmlMessage(text) ?? text);
-  return `${hostOf(url)} refused the sign-in (HTTP ${status}): ${said.replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE_CHARS)}`;
+  const message = said.replaceAll(/\s+/g, ' ').slice(0, MAX_MESSAGE_CHARS);
+  return `${hostOf(url)} refused the sign-in (HTTP ${status}): ${message}`;
 }
 
 function messageOf(body: Readonly<Record<string, unknown>>): string {
