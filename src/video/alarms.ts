@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { type AlarmChecks, MAX_CASES } from '../ledger/index.ts';
 
 export const VIDEO_CHECKS = {
-  video_usage_missing: sql`select id from video_tasks where review_until < now() order by review_until limit ${MAX_CASES}`,
+  video_usage_missing: sql`
+    select id from video_tasks where review_until < now() order by review_until limit ${MAX_CASES}`,
   video_submissions_unknown: sql`
     select id || ' on ' || coalesce(account_id, 'no account') from video_tasks
     where submission = 'unknown' and finished_at is null and created_at < now() - interval '1 hour'

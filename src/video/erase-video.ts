@@ -43,13 +43,15 @@ async function clearTasks({ db }: VideoServices, userId: string, forget: Forget)
   await sql`delete from callback_defaults where user_id = ${userId}`.execute(db);
   for (let more = true; more; ) {
     const { rows } = await sql<TaskRow>`
-      select * from video_tasks t where user_id = ${userId} and finished_at is not null and safety_identifier <> '' and not exists (
+      select * from video_tasks t
+      where user_id = ${userId} and finished_at is not null and safety_identifier <> '' and not exists (
         select from holds h where h.reference = 'task:' || t.id and h.state in ('held', 'review'))
-        limit ${BATCH}`.execute(db);
+      limit ${BATCH}`.execute(db);
     for (const task of rows) await forget(task);
     await sql`
       update video_tasks set safety_identifier = '', result_url = null, last_frame_url = null, candidates = null,
-        error = error || '{"message": ""}', label = null, callback_secret_sealed = '', deleted_at = coalesce(deleted_at, now())
+        error = error || '{"message": ""}', label = null, callback_secret_sealed = '',
+        deleted_at = coalesce(deleted_at, now())
       where user_id = ${userId} and id = any(${rows.map(({ id }) => id)})`.execute(db);
     more = rows.length === BATCH;
   }

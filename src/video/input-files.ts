@@ -48,8 +48,10 @@ export function createFileLinks({
   ...services
 }: StoreServices & { readonly files: FileSource; readonly publicUrl: () => string }) {
   return {
-    make: (id: string, key: Pick<Key, 'userId' | 'id'>): string =>
-      `${publicUrl()}/public/files/${id}?link=${sealKeyGrant(services, locationOf(id), key, TASK_EXPIRY_SECONDS.default)}`,
+    make(id: string, key: Pick<Key, 'userId' | 'id'>): string {
+      const link = sealKeyGrant(services, locationOf(id), key, TASK_EXPIRY_SECONDS.default);
+      return `${publicUrl()}/public/files/${id}?link=${link}`;
+    },
 
     async open(id: string, token: string): Promise<{ readonly file: InputFile; readonly key: Key } | undefined> {
       const key = await openKeyGrant(services, locationOf(id), token);

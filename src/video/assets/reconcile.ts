@@ -40,7 +40,8 @@ async function takeDue<T extends Table>({ db }: LookUpServices, table: T): Promi
   return allRows(db)<RowOf[T]>`
     update ${sql.table(table)} t set check_attempts = t.check_attempts + 1,
       next_check_at = now() + ${delays}[least(t.check_attempts + 1, ${scheduleSeconds.length})] * interval '1 second',
-      status = case t.status when 'creating' then 'create_unknown' when 'delete_failed' then 'deleting' else t.status end,
+      status = case t.status
+        when 'creating' then 'create_unknown' when 'delete_failed' then 'deleting' else t.status end,
       updated_at = case when t.status in ('creating', 'delete_failed') then now() else t.updated_at end
     from (select user_id, id from ${sql.table(table)}
           where next_check_at <= now() and status in ('creating', 'create_unknown', 'deleting', 'delete_failed')

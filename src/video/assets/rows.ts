@@ -29,7 +29,8 @@ export const isIdOf = (table: Table, id: string): boolean => ID_FORMS[table].tes
 
 /** Rows that their owner can read; hidden groups are not among them. */
 const isReadable = (table: Table) =>
-  sql`(deleted_at is null or deleted_at > now() - ${rules.ASSET_DELETED_DAYS} * interval '1 day') ${table === 'assets' ? sql`` : sql`and not is_hidden`}`;
+  sql`(deleted_at is null or deleted_at > now() - ${rules.ASSET_DELETED_DAYS} * interval '1 day')
+    ${table === 'assets' ? sql`` : sql`and not is_hidden`}`;
 
 /** Undefined alike for missing and foreign rows: one query, so that a response cannot differ. */
 export async function findRow<T extends Table>(db: Db, table: T, userId: string, id: string) {
@@ -92,7 +93,8 @@ export async function listRows<T extends Table>(db: Db, table: T, userId: string
     ...(after === undefined
       ? []
       : [
-          sql`(created_at, id) < (select created_at, id from ${sql.table(table)} where user_id = ${userId} and id = ${after})`,
+          sql`(created_at, id) < (
+            select created_at, id from ${sql.table(table)} where user_id = ${userId} and id = ${after})`,
         ]),
   ];
   return allRows(db)<RowOf[T]>`

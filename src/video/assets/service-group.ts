@@ -89,7 +89,8 @@ export const unavailable = (status: 502 | 503, retryAfter = RETRY_SECONDS): ApiE
 export const unconfirmed = (): ApiError =>
   fail(
     'asset_upstream_unavailable',
-    'The asset service did not confirm the creation. It is looked up in the background; list the groups before you try again.',
+    'The asset service did not confirm the creation. ' +
+      'It is looked up in the background; list the groups before you try again.',
     { status: 503, retryAfter: RETRY_SECONDS, headers: { 'x-should-retry': 'false' } },
   );
 

@@ -25,7 +25,9 @@ export async function markAttempt(db: Db, event: TakenEvent, outcome: AttemptOut
     with marked as (${markEvent(event, outcome)}),
     logged as (
       insert into callback_attempts (user_id, event_id, attempt, status, error, duration_ms)
-      select user_id, event_id, attempts, ${outcome.status}::smallint, ${outcome.error}::text, ${outcome.durationMs}::integer from marked),
+      select user_id, event_id, attempts, ${outcome.status}::smallint, ${outcome.error}::text,
+        ${outcome.durationMs}::integer
+      from marked),
     circuit as (${isDelivered ? closeCircuit() : countFailure(event, rules)})
     select exists (select from marked) as marked, (select change from circuit) as circuit`;
   return row?.marked ? { circuit: row.circuit ?? undefined } : undefined;
@@ -36,7 +38,8 @@ function markEvent({ user_id, event_id, attempts }: TakenEvent, { verdict, statu
   const nextAt = isEnd ? sql`next_at` : sql`now() + ${verdict.waitMs} * interval '1 millisecond'`;
   return sql`
     update callback_events
-    set state = ${verdict.state}, next_at = ${nextAt}, sending_until = null, last_status = ${status}, last_error = ${error},
+    set state = ${verdict.state}, next_at = ${nextAt}, sending_until = null,
+      last_status = ${status}, last_error = ${error},
       finished_at = ${isEnd ? sql`now()` : null}
     where user_id = ${user_id} and event_id = ${event_id} and state = 'pending' and attempts = ${attempts}
     returning user_id, event_id, host, attempts`;

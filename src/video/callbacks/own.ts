@@ -31,7 +31,8 @@ export function ownCallbacks(db: Db) {
       if (states) find = find.where('state', '=', sql<string>`any(${states})`);
       if (after !== undefined)
         find = find.where(
-          sql<boolean>`(created_at, event_id) < (select created_at, event_id from callback_events where user_id = ${userId} and event_id = ${after})`,
+          sql<boolean>`(created_at, event_id) < (
+            select created_at, event_id from callback_events where user_id = ${userId} and event_id = ${after})`,
         );
       return find.execute();
     },

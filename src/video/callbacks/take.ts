@@ -6,10 +6,10 @@
 import { sql } from 'kysely';
 import { crashPoint } from '../../ledger/index.ts';
 import { ADVISORY_LOCK, allRows, type Db, type Row, type Tx } from '../../platform/db/index.ts';
-import type { CallbackRules, Words } from '../../rules/index.ts';
+import type { CallbackRules } from '../../rules/index.ts';
 
 /** `attempts` counts this one. Marks compare it: only the last taker may write the outcome. */
-type TakenColumns = Words<'user_id task_id event_id url host body attempts attempts_before'>;
+type TakenColumns = 'user_id' | 'task_id' | 'event_id' | 'url' | 'host' | 'body' | 'attempts' | 'attempts_before';
 
 export interface TakenEvent extends Readonly<Pick<Row<'callback_events'>, TakenColumns>> {
   /** The only attempt to a destination whose circuit is open. */
@@ -50,7 +50,8 @@ async function takeLocked(tx: Tx, limit: number, rules: CallbackRules): Promise<
         where state = 'pending' and (user_id, host) > (d.user_id, d.host) order by user_id, host limit 1) following
     ), offers as (
       select d.user_id, d.host, busy.count as busy, coalesce(c.probe_at <= now(), false) as is_probe,
-        case when c.probe_at > now() then now() - ${circuit.maxWaitMs} * interval '1 millisecond' else now() end as due_before
+        case when c.probe_at > now()
+          then now() - ${circuit.maxWaitMs} * interval '1 millisecond' else now() end as due_before
       from destinations d
       left join callback_circuits c on c.user_id = d.user_id and c.host = d.host
       cross join lateral (

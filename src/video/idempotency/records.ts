@@ -79,8 +79,10 @@ export interface Claim {
 export async function claimRecord(tx: Db, request: IdempotentRequest, claim: Claim): Promise<boolean> {
   const { userId, operation, keyHash, fingerprint } = request;
   const { numAffectedRows = 0n } = await sql`
-    insert into idempotency_records (user_id, operation, key_hash, fingerprint, owner, owner_until, resource_id, expires_at)
-    values (${userId}, ${operation}, ${keyHash}, ${fingerprint}, ${claim.owner}, now() + ${claim.leaseMs} * interval '1 millisecond',
+    insert into idempotency_records
+      (user_id, operation, key_hash, fingerprint, owner, owner_until, resource_id, expires_at)
+    values (${userId}, ${operation}, ${keyHash}, ${fingerprint},
+      ${claim.owner}, now() + ${claim.leaseMs} * interval '1 millisecond',
       ${claim.resourceId}, now() + ${IDEMPOTENCY.days} * interval '1 day')
     on conflict (user_id, operation, key_hash) do update set
       fingerprint = excluded.fingerprint, owner = excluded.owner, owner_until = excluded.owner_until,

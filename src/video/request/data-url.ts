@@ -89,12 +89,19 @@ for (let n = 0; n < ALPHABET.length; n += 1) VALUES[ALPHABET.charCodeAt(n)] = n;
 export function decodedLength(text: Uint8Array): number | undefined {
   const { length } = text;
   if (length % 4 !== 0) return undefined;
-  const padding = text[length - 1] !== PADDING ? 0 : text[length - 2] !== PADDING ? 1 : 2;
+  const padding = paddingOf(text);
   const end = length - padding;
   let seen = 0;
   for (let n = 0; n < end; n += 1) seen |= VALUES[text[n] ?? 0] ?? 0xff;
   if (seen > 0x3f) return undefined;
-  const unusedBits = padding === 0 ? 0 : padding === 1 ? 0x03 : 0x0f;
-  if (((VALUES[text[end - 1] ?? 0] ?? 0) & unusedBits) !== 0) return undefined;
+  if (((VALUES[text[end - 1] ?? 0] ?? 0) & UNUSED_BITS[padding]) !== 0) return undefined;
   return (length / 4) * 3 - padding;
+}
+
+/** Of the last character before the padding. */
+const UNUSED_BITS = { 0: 0, 1: 0x03, 2: 0x0f } as const;
+
+function paddingOf(text: Uint8Array): keyof typeof UNUSED_BITS {
+  if (text.at(-1) !== PADDING) return 0;
+  return text.at(-2) === PADDING ? 2 : 1;
 }

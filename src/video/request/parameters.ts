@@ -147,10 +147,10 @@ function checkText(node: JsonNode, param: string, maxLength: number): string {
 export function withDefaults(given: GivenParameters, sheet: rules.VideoSheet): GivenParameters {
   const { defaults, defaultDuration: duration, resolutions, ratios } = sheet;
   if (!defaults) return given;
-  const offered: readonly unknown[] = [...resolutions, ...ratios];
+  const offers: Readonly<Record<string, readonly unknown[]>> = { resolution: resolutions, ratio: ratios };
   const values = Object.entries(defaults).map(([name, value]) => {
-    const words: readonly string[] = name === 'resolution' ? resolutions : name === 'ratio' ? ratios : [];
-    return [name, words.length === 0 || offered.includes(value) ? value : words[0]];
+    const offered = offers[name] ?? [];
+    return [name, offered.length === 0 || offered.includes(value) ? value : offered[0]];
   });
   return { ...Object.fromEntries(values), ...(duration !== undefined && { duration }), ...given };
 }

@@ -25,7 +25,8 @@ async function takeDue({ db }: JobServices): Promise<TaskRow[]> {
     from (
       select user_id, id from video_tasks
       where result_url is not null and mirrored_at is null and deleted_at is null and status = 'succeeded'
-        and result_reported_at > now() - ${forHours} * interval '1 hour' and (mirror_after is null or mirror_after <= now())
+        and result_reported_at > now() - ${forHours} * interval '1 hour'
+        and (mirror_after is null or mirror_after <= now())
       order by result_reported_at limit ${batch} for update skip locked) due
     where t.user_id = due.user_id and t.id = due.id
     returning t.*`;

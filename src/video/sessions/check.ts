@@ -142,7 +142,8 @@ const ENDED = sql`upstream_token_sealed = null, link_sealed = null, next_check_a
 /** The user's own group of the same person, from an earlier session. */
 const findGroupOf = (tx: Db, { user_id, account_id }: SessionRow, upstreamId: string) =>
   firstRow(tx)<{ id: string }>`
-    select id from asset_groups where user_id = ${user_id} and account_id = ${account_id} and upstream_id = ${upstreamId}
+    select id from asset_groups
+    where user_id = ${user_id} and account_id = ${account_id} and upstream_id = ${upstreamId}
       and group_type = ${GROUP_TYPE} and status = 'active'
     limit 1 for share`;
 
@@ -177,7 +178,8 @@ export type SessionName = Pick<SessionRow, 'user_id' | 'id'>;
 
 export const COLUMNS = sql`*, expires_at <= now() as is_overdue`;
 /** The session has no outcome yet, and its time is not over. */
-const IS_OPEN = sql<boolean>`status in ('pending', 'verifying') and upstream_token_sealed is not null and expires_at > now()`;
+const IS_OPEN = sql<boolean>`
+  status in ('pending', 'verifying') and upstream_token_sealed is not null and expires_at > now()`;
 
 export const hashReturnSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 export const tokenLocation = (id: string) => `authorization_sessions.upstream_token:${id}` as const;

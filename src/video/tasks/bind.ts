@@ -47,8 +47,9 @@ export async function claimUpstream(tx: Tx, { task, upstreamId, provider }: Bind
   const { numAffectedRows = 0n } = await sql`
     insert into provider_tasks as claimed (provider, upstream_id, user_id, task_id)
     select ${provider.key}, ${upstreamId}, ${task.user_id}, ${task.id}
-    where not exists (select from video_tasks b where b.account_id = any(${provider.accountIds}) and b.upstream_id = ${upstreamId}
-      and (b.user_id, b.id) <> (${task.user_id}, ${task.id}))
+    where not exists (
+      select from video_tasks b where b.account_id = any(${provider.accountIds}) and b.upstream_id = ${upstreamId}
+        and (b.user_id, b.id) <> (${task.user_id}, ${task.id}))
     on conflict (provider, upstream_id) do update set task_id = claimed.task_id
       where claimed.user_id = ${task.user_id} and claimed.task_id = ${task.id}`.execute(tx);
   return numAffectedRows > 0n;
@@ -70,7 +71,8 @@ export async function bindTask(tx: Tx, binding: Binding): Promise<boolean> {
     for update`;
   if (!open || !(await claimUpstream(tx, binding))) return false;
   await sql`
-    update video_tasks set submission = 'confirmed', upstream_id = ${upstreamId}, submitter = null, submitter_until = null,
+    update video_tasks set submission = 'confirmed', upstream_id = ${upstreamId},
+      submitter = null, submitter_until = null,
       next_check_at = now(), check_attempts = 0, candidates = null
     where user_id = ${task.user_id} and id = ${task.id}`.execute(tx);
   await finishRecord(tx, task, 200);

@@ -47,12 +47,14 @@ export async function readClaims(
   const atEpoch = creationWindow({ created_at: new Date(0) });
   const owner = userIds ? sql`and t.user_id = any(${userIds})` : sql``;
   const { rows } = await sql<SubmissionClaim>`
-    select t.user_id, t.id, t.account_id, t.upstream_model, t.status, t.submission, t.created_at, t.safety_identifier, t.parameters,
-      t.has_video_input, t.callback_token_hash, t.sent_expiry
+    select t.user_id, t.id, t.account_id, t.upstream_model, t.status, t.submission, t.created_at,
+      t.safety_identifier, t.parameters, t.has_video_input, t.callback_token_hash, t.sent_expiry
     from video_tasks t
-    where t.account_id = any(${accountIds}) ${owner} and t.upstream_id is null and t.submission in ('sending', 'unknown')
+    where t.account_id = any(${accountIds}) ${owner}
+      and t.upstream_id is null and t.submission in ('sending', 'unknown')
       and (t.finished_at is null or (t.error ->> 'code' = 'submission_failed' and t.dismissed_at is null))
-      and t.created_at between to_timestamp(${Math.min(...times) - atEpoch.to}) and to_timestamp(${Math.max(...times) - atEpoch.from})
+      and t.created_at between to_timestamp(${Math.min(...times) - atEpoch.to})
+        and to_timestamp(${Math.max(...times) - atEpoch.from})
     limit ${MAX_CLAIMS + 1}`.execute(db);
   return rows.length > MAX_CLAIMS ? undefined : rows.filter(hasModel);
 }

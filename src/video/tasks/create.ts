@@ -137,7 +137,8 @@ const freeExpiry = (userId: string) => sql<number>`(
   select ${TASK_EXPIRY_SECONDS.default}::int - coalesce((
     select n from generate_series(1, ${MAX_EXPIRY_OFFSET_SECONDS}) n where n not in (
       select ${TASK_EXPIRY_SECONDS.default}::int - sent_expiry from video_tasks
-      where user_id = ${userId} and submission in ('pending', 'sending', 'unknown') and finished_at is null and sent_expiry is not null)
+      where user_id = ${userId} and submission in ('pending', 'sending', 'unknown')
+        and finished_at is null and sent_expiry is not null)
     order by n limit 1), 1))`;
 
 const insufficientBalance = () =>

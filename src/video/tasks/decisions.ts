@@ -83,9 +83,12 @@ const findOpen = (db: DecisionServices['db'], taskId: string): Promise<TaskRow |
 
 /** What was open may be certain now. One that is locked is being decided itself, and must not be waited for. */
 const checkOthers = (tx: Tx, accountIds: readonly string[]) =>
-  sql`update video_tasks t set next_check_at = now()
-    from (select user_id, id from video_tasks where account_id = any(${accountIds}) and submission = 'unknown' and finished_at is null
-          for update skip locked) other
+  sql`
+    update video_tasks t set next_check_at = now()
+    from (
+      select user_id, id from video_tasks
+      where account_id = any(${accountIds}) and submission = 'unknown' and finished_at is null
+      for update skip locked) other
     where t.user_id = other.user_id and t.id = other.id`.execute(tx);
 
 /** The usage to charge at the price in force, or no charge. */

@@ -4,13 +4,26 @@
  */
 import { sql } from 'kysely';
 import { allRows, type Db, firstRow } from '../../platform/db/index.ts';
-import { CHECK_INTERVALS, CHECK_JITTER, REVIEW, type Words } from '../../rules/index.ts';
+import { CHECK_INTERVALS, CHECK_JITTER, REVIEW } from '../../rules/index.ts';
 import type { TaskRow } from './task.ts';
 
 export type DueTask = Pick<
   TaskRow,
-  | Words<'user_id id group_id account_id upstream_id status progress created_at expires_at missing_reports'>
-  | Words<'missing_since review_until usage_tokens cancel_requested_at upstream_model'>
+  | 'user_id'
+  | 'id'
+  | 'group_id'
+  | 'account_id'
+  | 'upstream_id'
+  | 'status'
+  | 'progress'
+  | 'created_at'
+  | 'expires_at'
+  | 'missing_reports'
+  | 'missing_since'
+  | 'review_until'
+  | 'usage_tokens'
+  | 'cancel_requested_at'
+  | 'upstream_model'
 >;
 
 export interface AccountSlots {
@@ -45,7 +58,8 @@ export const takeDue = (db: Db, accounts: readonly AccountSlots[], aheadMs = 0):
         wanted (account_id, slots)
       cross join lateral (
         select d.ctid from video_tasks d
-        where d.account_id = wanted.account_id and d.submission = 'confirmed' and d.next_check_at <= now() + ${aheadMs} * interval '1 millisecond'
+        where d.account_id = wanted.account_id and d.submission = 'confirmed'
+          and d.next_check_at <= now() + ${aheadMs} * interval '1 millisecond'
         order by d.next_check_at limit wanted.slots for update skip locked) due
       limit ${sql.lit(TAKE_LIMIT)}))
     returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.progress, t.created_at, t.expires_at,
@@ -62,6 +76,7 @@ export async function checkAgain(db: Db, tasks: readonly DueTask[]): Promise<voi
   if (tasks.length === 0) return;
   await sql`
     update video_tasks t set next_check_at = now()
-    from unnest(${tasks.map(({ user_id }) => user_id)}::text[], ${tasks.map(({ id }) => id)}::text[]) again (user_id, id)
+    from unnest(${tasks.map(({ user_id }) => user_id)}::text[], ${tasks.map(({ id }) => id)}::text[])
+      again (user_id, id)
     where t.user_id = again.user_id and t.id = again.id and t.next_check_at is not null`.execute(db);
 }

@@ -115,7 +115,8 @@ async function failIfOverdue(services: ReconcileServices, task: TaskRow): Promis
   const failed = await db.transaction().execute(async (tx) => {
     const overdue = await firstRow(tx)<TaskRow>`
       select * from video_tasks
-      where user_id = ${task.user_id} and id = ${task.id} and submission = 'unknown' and finished_at is null and candidates is null
+      where user_id = ${task.user_id} and id = ${task.id} and submission = 'unknown'
+        and finished_at is null and candidates is null
         and created_at < now() - ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'
       for update`;
     return overdue && changeStatus(services, tx, overdue, { to: 'failed', error: taskError('submission_failed') });

@@ -71,7 +71,8 @@ export function keepLease({ db, clock, log }: VideoServices, { task, owner }: In
     sql`
       with renewed as (
         update video_tasks set submitter_until = ${leaseEnd}
-        where user_id = ${user_id} and id = ${id} and submitter = ${owner} and submission in ('pending', 'sending') returning id)
+        where user_id = ${user_id} and id = ${id} and submitter = ${owner}
+          and submission in ('pending', 'sending') returning id)
       update idempotency_records r set owner_until = ${leaseEnd} from renewed
       where r.user_id = ${user_id} and r.resource_id = renewed.id and r.owner = ${owner}
         and r.finished_at is null`.execute(db);

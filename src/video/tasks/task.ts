@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { release } from '../../ledger/index.ts';
 import type { Db, Row } from '../../platform/db/index.ts';
-import { type PriceUnit, type TaskStatus, VARIANT_SHEETS, words } from '../../rules/index.ts';
+import { type PriceUnit, type TaskStatus, VARIANT_SHEETS } from '../../rules/index.ts';
 import type { GivenParameters } from '../request/task-request.ts';
 import type { ReportedTask } from '../upstream/client.ts';
 import type { TaskError } from '../upstream/errors.ts';
@@ -16,7 +16,7 @@ export interface TaskParameters extends GivenParameters {
   readonly prompt_options?: boolean;
 }
 
-export const RESULT_MEMBERS = words('duration resolution ratio seed framespersecond generate_audio');
+export const RESULT_MEMBERS = ['duration', 'resolution', 'ratio', 'seed', 'framespersecond', 'generate_audio'] as const;
 
 /** What the provider reported about the result. */
 export interface ReportedResult extends Pick<ReportedTask, (typeof RESULT_MEMBERS)[number] | 'usage'> {

@@ -69,7 +69,8 @@ export class TaskWatcher {
     try {
       const { rows } = await sql<{ id: string; version: number }>`
         select t.id, t.version from unnest(
-          ${waiters.map(({ task }) => task.user_id)}::text[], ${waiters.map(({ task }) => task.id)}::text[]) waiting (user_id, id)
+          ${waiters.map(({ task }) => task.user_id)}::text[], ${waiters.map(({ task }) => task.id)}::text[])
+            waiting (user_id, id)
         join video_tasks t on t.user_id = waiting.user_id and t.id = waiting.id`.execute(this.#services.db);
       const versions = new Map(rows.map(({ id, version }) => [id, version]));
       // A task that was deleted meanwhile has changed too.

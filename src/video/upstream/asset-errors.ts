@@ -9,11 +9,10 @@ export type AssetErrorKind = 'missing' | 'account' | 'throttled' | 'server' | 'r
 
 /** The first match decides. The status stands for errors that the provider sends with status 200. */
 const FAMILIES: readonly { readonly matches: RegExp; readonly kind: AssetErrorKind }[] = [
-  {
-    matches:
-      /^(?:NotFound\.ProjectName|Signature|InvalidAccessKey|InvalidAuthorization|InvalidCredential|InvalidTimestamp|MissingAuthenti|Unauthorized|AccessDenied|SubscriptionRequired|OperationDenied|AccountOverdue)/,
-    kind: 'account',
-  },
+  { matches: /^NotFound\.ProjectName/, kind: 'account' },
+  { matches: /^(?:Signature|Invalid(?:AccessKey|Authorization|Credential|Timestamp))/, kind: 'account' },
+  { matches: /^(?:MissingAuthenti|Unauthorized|AccessDenied|OperationDenied)/, kind: 'account' },
+  { matches: /^(?:SubscriptionRequired|AccountOverdue)/, kind: 'account' },
   // Codes of another Dragoman about its own configuration.
   { matches: /^(?:asset_route_group_|model_not_|real_person_auth_not_supported)/, kind: 'account' },
   { matches: /^NotFound\b/, kind: 'missing' },

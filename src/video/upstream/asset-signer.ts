@@ -43,10 +43,11 @@ export function signRequest(request: SignedRequest, key: SigningKey, now: number
   const text = [ALGORITHM, date, scope.join('/'), hash('sha256', canonical)].join('\n');
   const signingKey = scope.reduce<string | Buffer>(hmac, key.secretKey);
   const signature = hmac(signingKey, text).toString('hex');
+  const credential = `${key.accessKey}/${scope.join('/')}`;
   return {
     'x-date': date,
     'x-content-sha256': bodyHash,
-    authorization: `${ALGORITHM} Credential=${key.accessKey}/${scope.join('/')}, SignedHeaders=${SIGNED_HEADERS}, Signature=${signature}`,
+    authorization: `${ALGORITHM} Credential=${credential}, SignedHeaders=${SIGNED_HEADERS}, Signature=${signature}`,
   };
 }
 
