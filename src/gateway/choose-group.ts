@@ -23,7 +23,8 @@ export function chooseGroup(services: ReadServices, source: CallSource): MaybePr
   if (call.params.model !== undefined) return { caller: choose(call.params.model) };
   const serving = callersOf(catalog, caller.key).map((one) => ({ one, ...channelsOf(catalog, one, operation) }));
   const native = serving.flatMap(({ channels }) => channels).find(({ isNative }) => isNative);
-  const from = 'converts' in row ? row.convertsFrom : native?.isNative ? native.dialect : 'responses';
+  const nativeDialect = native?.isNative ? native.dialect : 'responses';
+  const from = 'converts' in row ? row.convertsFrom : nativeDialect;
   const parts = new RequestParts(services, { ...source, dialect: from }, 'forwarded');
   const isRead = row.reader === 'image' || ('converts' in row && row.converts === 'count');
   if (native || isRead)

@@ -4,7 +4,7 @@ import { ApiError, fail, overloaded } from '../core/index.ts';
 import type { Fault, HubError } from '../dialects/index.ts';
 import type { NoAccount } from '../providers/pool/index.ts';
 import type { TransportError } from '../providers/upstream/index.ts';
-import { each, type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
+import { type FaultKind, faultRow, MAX_COOLDOWN_MS } from '../rules/index.ts';
 
 export const withoutSecrets = (error: HubError, secrets: Secrets): HubError => ({
   ...error,
@@ -39,12 +39,9 @@ const TRANSPORT_MESSAGES: Readonly<Record<TransportError['kind'], string>> = {
 export function clientErrorFor({ kind, error, cooldownMs }: Fault): ApiError {
   const row = faultRow(kind);
   if (!row.failover) return fail(error.code, error.message, error.param === undefined ? {} : { param: error.param });
-  const waitMs =
-    kind === 'rate_limited'
-      ? (error.retryAfterMs ?? cooldownMs ?? row.cooldownMs)
-      : kind === 'overloaded'
-        ? (error.retryAfterMs ?? cooldownMs)
-        : undefined;
+  let waitMs: number | undefined;
+  if (kind === 'rate_limited') waitMs = error.retryAfterMs ?? cooldownMs ?? row.cooldownMs;
+  else if (kind === 'overloaded') waitMs = error.retryAfterMs ?? cooldownMs;
   const retryAfter = waitMs === undefined ? undefined : Math.min(waitMs, MAX_COOLDOWN_MS) / 1000;
   if (kind === 'rate_limited' && retryAfter !== undefined) return rateLimited(retryAfter);
   // A retry of a forbidden request would be refused again; SDKs retry 502 but not 403.
@@ -105,7 +102,11 @@ const BUSY: Partial<Record<NoAccount['reason'], string>> = {
 export const faultKindOf = (code: HubError['code']): FaultKind => KIND[code] ?? 'failed';
 
 const KIND: Partial<Record<HubError['code'], FaultKind>> = {
-  ...each('request', 'invalid_request invalid_value unsupported_parameter request_too_large context_length_exceeded'),
+  invalid_request: 'request',
+  invalid_value: 'request',
+  unsupported_parameter: 'request',
+  request_too_large: 'request',
+  context_length_exceeded: 'request',
   content_policy_violation: 'request',
   rate_limit_exceeded: 'rate_limited',
   server_is_overloaded: 'overloaded',

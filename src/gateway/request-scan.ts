@@ -124,7 +124,8 @@ function rejectManyEnvelopes(body: Buffer): void {
   const member = TURNS.find((name) => body.includes(`"${name}"`)) ?? 'input';
   throw core.fail(
     'invalid_request',
-    `${member}: the conversation has more than ${rules.REQUEST_LIMITS.opaque} signatures of reasoning; leave out those of early turns.`,
+    `${member}: the conversation has more than ${rules.REQUEST_LIMITS.opaque} signatures of reasoning; ` +
+      'leave out those of early turns.',
     { param: member },
   );
 }

@@ -48,7 +48,8 @@ export function heldRequest(
   const isGoogle = style === 'generate-content';
   const replies = isGoogle ? 'v1beta/interactions' : 'v1/responses';
   const list = { reply: replies, cache: 'v1beta/cachedContents', container: 'v1/containers', file: 'v1/files' }[kind];
-  return upstreamRequest(kind === 'file' ? 'messages' : isGoogle ? style : 'responses', account, {
+  const dialect = isGoogle ? style : 'responses';
+  return upstreamRequest(kind === 'file' ? 'messages' : dialect, account, {
     method,
     path: `/${list}/${encodeURIComponent(id)}`,
     headers: ['accept-encoding', 'identity', ...(kind === 'file' ? FILES_BETA : [])],

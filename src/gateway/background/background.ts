@@ -103,11 +103,10 @@ class OpenCall implements BackgroundCall {
   async end(lost: LostCall | undefined): Promise<void> {
     if (this.#recorded) return this.#recorded;
     await this.#lease.stop();
-    await inTransaction(this.#services, { reference: this.#reference, state: 'sending' }, async (tx, row) =>
-      lost
-        ? void (await settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost))
-        : releaseRow(tx, this.#reference),
-    );
+    await inTransaction(this.#services, { reference: this.#reference, state: 'sending' }, async (tx, row) => {
+      if (lost) await settleRow(this.#services, tx, { ...row, account_id: lost.accountId }, lost);
+      else await releaseRow(tx, this.#reference);
+    });
   }
 
   /**
@@ -136,7 +135,8 @@ class OpenCall implements BackgroundCall {
   async #writeId(responseId: string, accountId: string): Promise<boolean> {
     const { numAffectedRows } = await sql`
       update background_responses
-      set response_id = ${responseId}, account_id = ${accountId}, state = 'running', next_check_at = now() + interval '5 seconds'
+      set response_id = ${responseId}, account_id = ${accountId},
+        state = 'running', next_check_at = now() + interval '5 seconds'
       where reference = ${this.#reference} and state = 'sending'`.execute(this.#services.db);
     return numAffectedRows !== 0n;
   }

@@ -4,7 +4,6 @@ import type { Account } from '../../catalog/index.ts';
 import { errorFields } from '../../core/index.ts';
 import { deleteBatch } from '../../platform/db/index.ts';
 import { fetchJson } from '../../providers/upstream/index.ts';
-import { words } from '../../rules/index.ts';
 import { heldRequest } from '../upstream-request.ts';
 import { failLapsed } from './run-rows.ts';
 import { type BackgroundRow, type BackgroundServices, inTransaction, releaseRow, settleResponse } from './settle.ts';
@@ -16,10 +15,16 @@ const MAX_BYTES = 64 * 2 ** 20;
 /** A response that the provider does not know this often was deleted there. */
 const MAX_MISSES = 3;
 const MAX_AGE_MS = 24 * 3_600_000;
-const ENDED: ReadonlySet<unknown> = new Set(
-  // The last three are of interactions: the next request continues them.
-  words('completed incomplete failed cancelled requires_action requires_continuation budget_exceeded'),
-);
+const ENDED: ReadonlySet<unknown> = new Set([
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+  // Of interactions: the next request continues them.
+  'requires_action',
+  'requires_continuation',
+  'budget_exceeded',
+]);
 
 /** Follows what is due and removes rows that ended long ago. Zero unless more may be due. */
 export async function followDue(services: BackgroundServices): Promise<number> {
@@ -61,14 +66,17 @@ async function follow(services: BackgroundServices, row: BackgroundRow): Promise
     const account = catalog().account(row.account_id, row.group_id);
     const result = account && (await readHeld(services, account, row));
     const body = (result?.body ?? {}) as Readonly<Record<string, unknown>>;
-    if (result?.status === 200 && ENDED.has(body.status))
-      return void (await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body)));
+    if (result?.status === 200 && ENDED.has(body.status)) {
+      await inTransaction(services, row, (tx) => settleResponse(services, tx, row, body));
+      return;
+    }
     const isMissing = result?.status === 404;
     const isOld = clock.now() - row.created_at.getTime() > MAX_AGE_MS;
     // Nothing can be charged: the provider no longer has the response, or never ends it.
     if (isOld || (isMissing && row.misses + 1 >= MAX_MISSES)) {
       log.error('background.abandoned', { request: row.request_id, account: row.account_id, user: row.user_id });
-      return void (await inTransaction(services, row, (tx) => releaseRow(tx, row.reference)));
+      await inTransaction(services, row, (tx) => releaseRow(tx, row.reference));
+      return;
     }
     if (isMissing !== row.misses > 0 || isMissing)
       await sql`update background_responses set misses = ${isMissing ? row.misses + 1 : 0}

@@ -174,7 +174,16 @@ function callWithoutClient(call: Call, response: RunSink, clock: BackgroundServi
   const { method, url, version, headers, rawHeaders } = call.request;
   const request = { method, url, version, headers, rawHeaders, address };
   const own = new Call({
-    ...{ id, operation, errorFormat, params, path, query, address, bodyBudget, clock, response },
+    id,
+    operation,
+    errorFormat,
+    params,
+    path,
+    query,
+    address,
+    bodyBudget,
+    clock,
+    response,
     request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     startedAt: clock.now(),
   });

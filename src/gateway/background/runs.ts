@@ -65,7 +65,8 @@ export class BackgroundRuns implements BackgroundRunner {
       throw failAt(
         'request_too_large',
         'input',
-        `with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, the limit of background responses.`,
+        `with earlier turns it is larger than ${BACKGROUND.inputBytes / 2 ** 20} MiB, ` +
+          'the limit of background responses.',
       );
     call.addLogFields({ background: true });
     const held = { call, caller, billing: services.billing, facts, inputTokens: context.inputTokens() };

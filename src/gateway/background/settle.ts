@@ -67,8 +67,10 @@ export async function settleResponse(services: BackgroundServices, tx: Tx, row: 
   const usage = status === 'failed' || status === 'cancelled' ? reported : estimated(row, response, reported);
   if (!usage) return releaseRow(tx, row.reference);
   await settleRow(services, tx, row, { usage, replyModel: response.model });
-  await sql`update stored_responses set item_ids = ${ownedIds(response.output)}::text[], tokens = ${usage.input + usage.output}
-            where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
+  await sql`
+    update stored_responses
+    set item_ids = ${ownedIds(response.output)}::text[], tokens = ${usage.input + usage.output}
+    where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
 }
 
 export async function settleRow(
@@ -108,10 +110,20 @@ export function recordOf(
   const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
   const { nanos: cost } = ledger.costOf(usage, rates, call.multipliers, ratesOf);
   return ledger.createUsageRecord({
-    ...{ id: ledger.newRecordId(), at: clock.now(), requestId: row.request_id, operation: row.operation, usage },
-    ...{ userId: row.user_id, keyId: row.key_id, groupId: row.group_id, accountId: row.account_id ?? '', priceId },
-    ...{ model: row.model, images: 0, estimated: usage.estimated === true },
+    id: ledger.newRecordId(),
+    at: clock.now(),
+    userId: row.user_id,
+    keyId: row.key_id,
+    groupId: row.group_id,
+    accountId: row.account_id ?? '',
+    requestId: row.request_id,
+    model: row.model,
+    operation: row.operation,
+    usage,
+    images: 0,
     nanos: usage.estimated && held !== null && cost > held ? held : cost,
+    priceId,
+    estimated: usage.estimated === true,
   });
 }
 

@@ -153,7 +153,11 @@ async function insertBatch(
   const batch = await tx
     .insertInto('batches')
     .values({
-      ...{ user_id: key.userId, id: newId('batch'), key_id: key.id, address: call.address, operation },
+      user_id: key.userId,
+      id: newId('batch'),
+      key_id: key.id,
+      address: call.address,
+      operation,
       input_file: file.id,
       metadata: JSON.stringify(metadata ?? {}),
       beta: beta ?? null,

@@ -121,7 +121,8 @@ export class BatchWorker {
     await host(call, { userId, keyId: batch.key_id });
     const isWhole = await reply.ended;
     crashPoint('batch.answered');
-    const pause = call.isInterrupted ? 0 : isWhole ? pauseAfter(reply, line.attempts) : undefined;
+    const askedPause = isWhole ? pauseAfter(reply, line.attempts) : undefined;
+    const pause = call.isInterrupted ? 0 : askedPause;
     if (pause !== undefined) return returnLine(db, line, pause);
     const { statusCode: status, body: content } = reply;
     await this.#record(line, {
@@ -154,9 +155,8 @@ export class BatchWorker {
     const { db, files, sealer, log } = this.#services;
     await db.transaction().execute(async (tx) => {
       const { rows } = await sql<Batch>`
-        select * from batches where user_id = ${userId} and id = ${id} and state = 'running' and ${isDone} for update skip locked`.execute(
-        tx,
-      );
+        select * from batches where user_id = ${userId} and id = ${id} and state = 'running' and ${isDone}
+        for update skip locked`.execute(tx);
       const [batch] = rows;
       if (!batch) return;
       const owner = { userId, keyId: batch.key_id };
@@ -170,8 +170,8 @@ export class BatchWorker {
         return (await files.createIn(tx, owner, form, resultLines({ tx, sealer }, batch, which))).id;
       };
       const isMessages = batch.operation === 'messages.create';
-      const hasOutput = isMessages || batch.succeeded > 0;
-      const output = hasOutput ? await keep('output', isMessages ? 'all' : 'succeeded') : null;
+      const outcomes = isMessages ? 'all' : 'succeeded';
+      const output = isMessages || batch.succeeded > 0 ? await keep('output', outcomes) : null;
       const errors = !isMessages && batch.succeeded < batch.total ? await keep('error', 'others') : null;
       await tx.deleteFrom('batch_lines').where('user_id', '=', userId).where('batch_id', '=', id).execute();
       await sql`update batches set state = 'ended', ended_at = now(), output_file = ${output}, error_file = ${errors}

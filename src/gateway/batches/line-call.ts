@@ -67,14 +67,31 @@ export function lineCall({ clock, bodyBudget }: LineServices, batch: Batch, body
     ...(errorFormat === 'messages' && { [MESSAGES_VERSION_HEADER]: VERSION }),
     ...(batch.beta !== null && { 'anthropic-beta': batch.beta }),
   };
-  const line = { method: 'POST', url: path, version: '1.1', address: batch.address } as const;
   const startedAt = clock.now();
   return new Call({
-    ...{ id: newRequestId(startedAt), operation, errorFormat, path, query: '', params: {} },
-    ...{ address: batch.address, startedAt, clock, bodyBudget, response, isBatch: true },
+    id: newRequestId(startedAt),
+    operation,
+    errorFormat,
+    path,
+    query: '',
+    params: {},
+    address: batch.address,
+    startedAt,
+    clock,
+    bodyBudget,
+    response,
+    isBatch: true,
     request: {
-      ...{ ...line, headers, rawHeaders: Object.entries(headers).flat(), isComplete: true, completeBody: body },
-      ...{ read() {}, resume() {} },
+      method: 'POST',
+      url: path,
+      version: '1.1',
+      address: batch.address,
+      headers,
+      rawHeaders: Object.entries(headers).flat(),
+      isComplete: true,
+      completeBody: body,
+      read() {},
+      resume() {},
     },
   });
 }

@@ -47,7 +47,8 @@ function openAiLine({ batch_id, n, custom_id, state, status, request_id }: LineR
 }
 
 function messagesLine({ custom_id, state }: LineRow, body: string | null): string {
-  const member = state === 'succeeded' ? `,"message":${body}` : state === 'errored' ? `,"error":${body ?? LOST}` : '';
+  const error = state === 'errored' ? `,"error":${body ?? LOST}` : '';
+  const member = state === 'succeeded' ? `,"message":${body}` : error;
   return `{"custom_id":${JSON.stringify(custom_id)},"result":{"type":"${state}"${member}}}`;
 }
 

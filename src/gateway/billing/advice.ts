@@ -29,7 +29,9 @@ const MEMBER_BYTES = 48;
 function advised({ available }: InsufficientBalance, maxCost: MaxCost, facts: CallFacts): InsufficientBalance {
   const cost = maxCost(facts);
   if (available === undefined) return new InsufficientBalance(undefined);
-  const begin = `The balance does not cover the maximum cost of the request: up to ${formatNanos(cost)} dollars, of which ${formatNanos(available > 0n ? available : 0n)} are available`;
+  const begin =
+    `The balance does not cover the maximum cost of the request: up to ${formatNanos(cost)} dollars, ` +
+    `of which ${formatNanos(available > 0n ? available : 0n)} are available`;
   const changes = changesFor(available, maxCost, facts);
   const [first] = changes ?? [];
   if (!changes || !first) return new InsufficientBalance(available, `${begin}; ${reasonOf(facts)}. Add credit.`);
@@ -51,7 +53,7 @@ function changesFor(available: Nanos, maxCost: MaxCost, given: CallFacts): Chang
     const [best] = leversOf(facts)
       .filter(({ param, value, min }) => !tried.has(param) && value > min)
       .map((lever) => ({ lever, cost: maxCost(withLever(facts, lever, lever.min)) }))
-      .sort((a, b) => (a.cost < b.cost ? -1 : a.cost > b.cost ? 1 : 0));
+      .sort((a, b) => Number(a.cost - b.cost));
     if (!best || best.cost >= maxCost(facts)) return undefined;
     const { lever } = best;
     tried.add(lever.param);

@@ -1,6 +1,6 @@
 /** All bounds of a request: of its input, its output, its tools and what it refers to by name. */
 import { type ShapeFindings, type Span, type StepBudget, valueAt } from '../../core/index.ts';
-import { GENERATION_LIMITS, type InferenceOperation, words } from '../../rules/index.ts';
+import { GENERATION_LIMITS, type InferenceOperation } from '../../rules/index.ts';
 import type { BodyFacts } from './call-facts.ts';
 import type { MemberMap, Read } from './members.ts';
 import { GENERATION_MEMBERS, outputBoundsOf } from './output-bounds.ts';
@@ -8,7 +8,14 @@ import { type InputBounds, inputBoundsOf, inputBoundsOfBody, rejectRepeated } fr
 import { LIMITING, type PlacedTool, toolFactsOf } from './tool-bounds.ts';
 
 /** Members that name what the provider has stored. Earlier responses are not among them: their size is known. */
-export const STORED_MEMBERS = words('prompt cachedContent cached_content container conversation thread');
+export const STORED_MEMBERS = [
+  'prompt',
+  'cachedContent',
+  'cached_content',
+  'container',
+  'conversation',
+  'thread',
+] as const;
 
 /** Bounds of a request that is parsed already. `bytes` is the size of its text. */
 export const boundsOfRequest = (

@@ -8,8 +8,12 @@ export type MemberMap = Readonly<Record<string, unknown>>;
 export function countIn(value: unknown, path: string): number | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number') return value;
-  const given = Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-  throw failAt('invalid_request', path, `expected a number, got ${given}.`);
+  throw failAt('invalid_request', path, `expected a number, got ${kindOf(value)}.`);
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 export const objectIn = (value: unknown): MemberMap | undefined =>

@@ -100,9 +100,14 @@ function candidateBoundsOf(read: Read): OutputBounds {
 /** A picture is drawn to its end, also where it exceeds the limit. */
 const hasPictures = (config: Readonly<Record<string, unknown>> = {}): boolean =>
   PICTURE_MEMBERS.some((name) => config[name] !== undefined && /image|^\{/i.test(JSON.stringify(config[name])));
-const PICTURE_MEMBERS = rules.words(
-  'responseModalities response_modalities imageConfig image_config responseFormat response_format',
-);
+const PICTURE_MEMBERS = [
+  'responseModalities',
+  'response_modalities',
+  'imageConfig',
+  'image_config',
+  'responseFormat',
+  'response_format',
+] as const;
 
 export const GENERATION_MEMBERS: ReadonlySet<string> = new Set([
   ...rules.GENERATION_LIMITS.output,

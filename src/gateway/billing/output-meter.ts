@@ -86,7 +86,7 @@ export class OutputMeter {
     if (window && window !== this.#windows.at(-1)) this.#windows.push(window);
     const from = Math.max(0, at - start);
     const to = at + WINDOW_BYTES - start;
-    const begun = typeof events === 'string' ? (from === 0 ? events : '') : blocksIn(events, from, to);
+    const begun = partOf(events, from, to);
     if (begun.length > 0) window?.events.push(begun);
     if (to > events.length) return true;
     this.#windowAt += Math.max(MIN_STRIDE, Math.floor(at * STRIDE_SHARE));
@@ -146,6 +146,12 @@ const isReasoning = (event: unknown): boolean => {
   const { content_block: block, item = block } = event as Readonly<Record<string, { readonly type?: unknown }>>;
   return /^(?:reasoning|(?:redacted_)?thinking)$/.test(String(item?.type));
 };
+
+/** The events that begin in a part of what came. A text is one event, and begins with it. */
+function partOf(events: Events, from: number, to: number): Events {
+  if (typeof events !== 'string') return blocksIn(events, from, to);
+  return from === 0 ? events : '';
+}
 
 /** The events that begin in a part of the bytes. A copy, because the chunk of the socket is much longer. */
 function blocksIn(bytes: Buffer, from: number, to: number): Buffer {

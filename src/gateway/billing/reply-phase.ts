@@ -3,7 +3,7 @@
  * Some signals, such as the end of a block, may be followed by more.
  */
 import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
-import { each, type UpstreamDialect } from '../../rules/index.ts';
+import type { UpstreamDialect } from '../../rules/index.ts';
 
 /** `undefined` for events that say nothing, such as pings and usage. */
 export type ReplyPhase = 'content' | 'finished' | undefined;
@@ -12,8 +12,12 @@ const listOf = (value: unknown): readonly JsonObject[] => maybeList(value).filte
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
 const MESSAGES: Readonly<Record<string, ReplyPhase>> = {
-  ...each('content', 'message_start content_block_start content_block_delta'),
-  ...each('finished', 'content_block_stop message_delta message_stop'),
+  message_start: 'content',
+  content_block_start: 'content',
+  content_block_delta: 'content',
+  content_block_stop: 'finished',
+  message_delta: 'finished',
+  message_stop: 'finished',
 };
 
 const DONE = /^response\.(?:output_text|refusal|content_part|function_call_arguments|custom_tool_call_input)\.done$/;

@@ -5,7 +5,7 @@
 import { estimateTokens, StepBudget, valueOfJson } from '../../core/index.ts';
 import { decodeCount, type HubItem, type HubPart, type HubRequest, type HubTool } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import { type Dialect, MEDIA_TOKENS, words } from '../../rules/index.ts';
+import { type Dialect, MEDIA_TOKENS } from '../../rules/index.ts';
 import { estimateMedia, tokensOfDocument } from './media-tokens.ts';
 import type { InputBounds } from './request-bounds.ts';
 
@@ -151,7 +151,16 @@ class Texts {
 }
 
 /** Members that the model does not read, and encoded media. */
-const UNREAD: ReadonlySet<string> = new Set(words('model metadata user type role id mimeType mime_type'));
+const UNREAD: ReadonlySet<string> = new Set([
+  'model',
+  'metadata',
+  'user',
+  'type',
+  'role',
+  'id',
+  'mimeType',
+  'mime_type',
+]);
 const ENCODED = /^(?:data:|[A-Za-z0-9+/_-]{256})/;
 
 /** Texts anywhere in a body. Numbers in a list are tokens already, as embeddings accept them. */

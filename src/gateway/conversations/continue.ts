@@ -33,7 +33,8 @@ export async function continueConversation(services: ConversationServices, sourc
   if (Number(bytes) > CONVERSATIONS.bytes || items >= CONVERSATIONS.items)
     throw fail(
       'invalid_request',
-      `conversation: it has reached ${CONVERSATIONS.bytes / 2 ** 20} MiB or ${CONVERSATIONS.items} items; start a new one.`,
+      `conversation: it has reached ${CONVERSATIONS.bytes / 2 ** 20} MiB or ${CONVERSATIONS.items} items; ` +
+        'start a new one.',
       { param: 'conversation' },
     );
   call.reserveMemory().add(Number(bytes) * WORKING_COPIES.converted);

@@ -53,9 +53,9 @@ export class ConversationStore {
   }
 
   async update(id: string, userId: string, metadata: Json): Promise<KeptConversation> {
-    await sql`update conversations set metadata = ${JSON.stringify(metadata)}::jsonb where id = ${id} and user_id = ${userId}`.execute(
-      this.#options.db,
-    );
+    await sql`
+      update conversations set metadata = ${JSON.stringify(metadata)}::jsonb
+      where id = ${id} and user_id = ${userId}`.execute(this.#options.db);
     return this.find(id, userId);
   }
 
@@ -84,13 +84,13 @@ export class ConversationStore {
     page: { readonly after: string | null; readonly limit: number; readonly isAscending: boolean },
   ): Promise<Json[]> {
     const { after, limit, isAscending } = page;
+    const own = sql`user_id = ${userId} and conversation_id = ${id}`;
     const compared = sql.raw(isAscending ? '>' : '<');
+    const isNext =
+      after === null ? sql`true` : sql`n ${compared} (select n from conversation_items where ${own} and id = ${after})`;
     const { rows } = await sql<ItemRow>`
-      select * from conversation_items where user_id = ${userId} and conversation_id = ${id} and ${
-        after === null
-          ? sql`true`
-          : sql`n ${compared} (select n from conversation_items where user_id = ${userId} and conversation_id = ${id} and id = ${after})`
-      } order by n ${sql.raw(isAscending ? 'asc' : 'desc')} limit ${limit + 1}`.execute(this.#options.db);
+      select * from conversation_items where ${own} and ${isNext}
+      order by n ${sql.raw(isAscending ? 'asc' : 'desc')} limit ${limit + 1}`.execute(this.#options.db);
     return rows.map((row) => this.#view(row));
   }
 
@@ -105,7 +105,8 @@ export class ConversationStore {
       await findIn(tx, id, userId);
       const { numAffectedRows } = await sql`
         with gone as (
-          delete from conversation_items where user_id = ${userId} and conversation_id = ${id} and id = ${itemId} returning bytes)
+          delete from conversation_items
+          where user_id = ${userId} and conversation_id = ${id} and id = ${itemId} returning bytes)
         update conversations c set items = c.items - 1, bytes = c.bytes - gone.bytes from gone
         where c.id = ${id} and c.user_id = ${userId}`.execute(tx);
       if (!numAffectedRows) throw itemNotFound(itemId);
@@ -149,7 +150,8 @@ export class ConversationStore {
     const bytes = items.map((item) => Buffer.byteLength(JSON.stringify(item)));
     const sum = bytes.reduce((total, one) => total + one, 0);
     const row = await firstRow(tx)<{ first: number }>`
-      update conversations set items = items + ${items.length}, bytes = bytes + ${sum}, next_n = next_n + ${items.length}, expires_at = ${this.#expiry()}
+      update conversations set items = items + ${items.length}, bytes = bytes + ${sum},
+        next_n = next_n + ${items.length}, expires_at = ${this.#expiry()}
       where id = ${id} and user_id = ${userId} returning next_n - ${items.length} as first`;
     if (!row) throw conversationNotFound(id);
     const taken = await this.#idsIn(tx, { user_id: userId, conversation_id: id, items });
@@ -195,7 +197,8 @@ async function checkRoom(tx: Tx, userId: string): Promise<void> {
   if (Number(all) >= CONVERSATIONS.perUser || Number(bytes) >= CONVERSATIONS.userBytes)
     throw fail(
       'invalid_request',
-      `The user has ${CONVERSATIONS.perUser} conversations or ${CONVERSATIONS.userBytes / 2 ** 20} MiB of items, the limits; delete some first.`,
+      `The user has ${CONVERSATIONS.perUser} conversations or ${CONVERSATIONS.userBytes / 2 ** 20} MiB of ` +
+        'items, the limits; delete some first.',
     );
 }
 

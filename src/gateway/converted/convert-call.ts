@@ -95,12 +95,9 @@ async function complete(
   const lookUp = (id: string): dialects.OpaqueForCall | undefined => opaqueCache.get(key.id, id);
   // The provider signs its texts.
   const signsText = rules.styleOf(dialect, group.style) === 'generate-content';
-  const restored =
-    request.dialect === 'chat'
-      ? dialects.restoreOpaque(request, lookUp, signsText)
-      : request.dialect === 'messages' && signsText
-        ? dialects.restoreTexts(request, lookUp)
-        : request;
+  let restored = request;
+  if (request.dialect === 'chat') restored = dialects.restoreOpaque(request, lookUp, signsText);
+  else if (request.dialect === 'messages' && signsText) restored = dialects.restoreTexts(request, lookUp);
   const accepted = rejectedOpaques.strip(restored);
   const fetchesMedia = accounts.some((account) => !capabilitiesFor(group.style, model, { account, dialect }).urlMedia);
   return fetchesMedia ? inlineMedia(accepted, mediaFetcher, () => call.reserveMemory()) : accepted;

@@ -37,7 +37,8 @@ export async function convertImages(
   if (!isConvertedImageModel(caller, model))
     throw fail(
       'endpoint_not_supported',
-      `${inferenceRow(operation).method} ${call.path} is not available for the model "${model.name}" of the ${group.style}-style group "${group.id}".`,
+      `${inferenceRow(operation).method} ${call.path} is not available for the model "${model.name}" of ` +
+        `the ${group.style}-style group "${group.id}".`,
       { param: 'model' },
     );
   const { size, prompt, promptBytes } = checkImageFields(body, capabilitiesFor(caller.group.style, model));

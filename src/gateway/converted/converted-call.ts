@@ -164,9 +164,10 @@ export class ConvertedCall implements RoundHost {
 }
 
 const sessionInMeta = ({ dialect, meta: { userId } }: dialects.HubRequest): string | undefined =>
-  sessionInBody(dialect, (member) =>
-    member === 'metadata' ? { user_id: userId } : member === 'user' ? userId : undefined,
-  );
+  sessionInBody(dialect, (member) => {
+    if (member === 'metadata') return { user_id: userId };
+    return member === 'user' ? userId : undefined;
+  });
 
 /** How a conversation that goes on begins, which all its requests share. Undefined for a single question. */
 function openingOf({ items, tools }: dialects.HubRequest): string | undefined {

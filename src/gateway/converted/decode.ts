@@ -90,10 +90,11 @@ function decode({ bytes, operation, from, stored, ...input }: DecodeInput, steps
     const count = { model: body.model, estimate: estimateRequest(request, undefined, steps) };
     return { request, input: '[]', facts: { bodyBytes: bytes.length }, count };
   }
+  const kept = request.state.store === false ? [] : added;
   return {
     request,
     count: undefined,
-    input: JSON.stringify(compacts(operation) ? items : request.state.store === false ? [] : added),
+    input: JSON.stringify(compacts(operation) ? items : kept),
     facts: {
       ...boundsOfRequest(operation, body, bytes.length + (input.storedBytes ?? 0), steps),
       dropped: input.findsUnknown ? unknownIn(bytes, operation, from, steps) : undefined,

@@ -88,7 +88,9 @@ function refusalOf(reserve: () => void): ApiError | undefined {
   }
 }
 
-const TOO_LARGE_TOGETHER = `The media at the URLs of the request have more than ${MAX_TOTAL_BYTES / MIB} MiB together, counted as often as it names them; send fewer or smaller ones.`;
+const TOO_LARGE_TOGETHER =
+  `The media at the URLs of the request have more than ${MAX_TOTAL_BYTES / MIB} MiB together, ` +
+  'counted as often as it names them; send fewer or smaller ones.';
 
 /** The URL without its query, which may hold a signature. */
 const shownUrl = (url: string): string => url.split(/[?#]/, 1)[0]?.slice(0, 200) ?? '';

@@ -24,8 +24,10 @@ export function faultOfReply(reply: CompleteReply, { pair, model }: CallContext,
   return fault && { ...fault, error: withoutSecrets(fault.error, { account, model }) };
 }
 
-export const sizeOfItem = (item: HubItem): number =>
-  1 + (item.kind === 'message' ? item.parts.length : item.kind === 'reasoning' ? item.summary.length : 0);
+export function sizeOfItem(item: HubItem): number {
+  if (item.kind === 'message') return 1 + item.parts.length;
+  return item.kind === 'reasoning' ? 1 + item.summary.length : 1;
+}
 
 export const sizeOfItems = (items: readonly HubItem[]): number =>
   items.reduce((sum, item) => sum + sizeOfItem(item), 0);

@@ -62,8 +62,17 @@ export async function explainCall(services: ExplainServices, asked: ExplainedCal
   const wallet = core.parseNanos(available) ?? 0n;
   const explained = await new Explanation(services, { ...asked, caller, dialect, endpoint, wallet }).run();
   return {
-    ...{ object: 'explanation', currency: 'USD', key: key.id, user: key.userId, group: caller.group.id },
-    ...{ groups: key.groups, model, dialect, endpoint, minimal_body: asked.body === undefined, available },
+    object: 'explanation',
+    currency: 'USD',
+    key: key.id,
+    user: key.userId,
+    group: caller.group.id,
+    groups: key.groups,
+    model,
+    dialect,
+    endpoint,
+    minimal_body: asked.body === undefined,
+    available,
     ...explained,
   };
 }
@@ -134,8 +143,16 @@ class Explanation {
     const request = { method: 'POST', url: path, version: '1.1', address: '', headers: {}, rawHeaders: [] } as const;
     const { errorFormat } = rules.inferenceRow(operation);
     const call = new Call({
-      ...{ id: core.newRequestId(startedAt), operation, errorFormat, path, query: '', params: { model } },
-      ...{ address: '', startedAt, clock, response: new RunSink(() => {}) },
+      id: core.newRequestId(startedAt),
+      operation,
+      errorFormat,
+      path,
+      query: '',
+      params: { model },
+      address: '',
+      startedAt,
+      clock,
+      response: new RunSink(() => {}),
       request: { ...request, isComplete: true, completeBody: undefined, read() {}, resume() {} },
     });
     call.owner = key.id;
@@ -232,8 +249,14 @@ class Explanation {
     const { maxCost, priceId } = quoteCall(caller, facts, clock.now());
     const { line, upstream } = facts.model;
     return {
-      ...{ group: group.id, line: line.pattern, upstream_model: upstream, dialect, native: isNative },
-      ...{ fallback: fallback !== undefined, opaque, dropped },
+      group: group.id,
+      line: line.pattern,
+      upstream_model: upstream,
+      dialect,
+      native: isNative,
+      fallback: fallback !== undefined,
+      opaque,
+      dropped,
       accounts: accounts.map((account) => {
         const { state = 'healthy', reason = null, until } = pool.obstacle(account, this.#useOf(facts)) ?? {};
         return { account: account.id, state, reason, until: until ? new Date(until).toISOString() : null };
@@ -242,7 +265,9 @@ class Explanation {
       rates: (priceAt(line, clock.now())?.rates as ExplainedWay['rates'] | undefined) ?? null,
       group_multiplier: core.formatNanos(group.multiplierPpm * 1000n),
       user_multiplier: core.formatNanos(key.userMultiplierPpm * 1000n),
-      ...{ max_cost: core.formatNanos(maxCost), covered: maxCost <= this.#asked.wallet, error: null },
+      max_cost: core.formatNanos(maxCost),
+      covered: maxCost <= this.#asked.wallet,
+      error: null,
     };
   }
 

@@ -71,11 +71,11 @@ async function readConverted(services: WayServices, { call, read, way }: Asked, 
     const input = { request, to, target, removed: [], dropped: [] };
     dropped = (await services.threads.run(encodeJob, input, jobOwner(call, caller, size))).encoded.dropped;
   }
-  const isLost = dropped.includes(pair.client.fieldNames.thoughts);
+  const carried = dropped.includes(pair.client.fieldNames.thoughts) ? 'left_out' : 'kept';
   return {
     way,
     facts: conversionFacts(read.operation, pair, model, decoded),
-    opaque: hasOpaque(request) ? (isLost ? ('left_out' as const) : ('kept' as const)) : ownOpaque(call),
+    opaque: hasOpaque(request) ? carried : ownOpaque(call),
     dropped,
   };
 }

@@ -43,7 +43,8 @@ export async function chargeFiles({ db, clock, price }: FileCharging): Promise<n
 async function keepersAfter(db: Db, day: string, userId: string): Promise<readonly Keeper[]> {
   const { rows } = await sql<Keeper>`
     select f.user_id, sum(f.bytes)::bigint as bytes, u.multiplier_ppm from files f join users u on u.id = f.user_id
-    where f.user_id > ${userId} and f.completed_at is not null and f.expires_at > now() and f.bytes > 0 and u.multiplier_ppm > 0
+    where f.user_id > ${userId} and f.completed_at is not null and f.expires_at > now()
+      and f.bytes > 0 and u.multiplier_ppm > 0
       and not exists (select from entries where reference = concat('files:', ${day}::text, ':', f.user_id))
     group by f.user_id, u.multiplier_ppm order by f.user_id limit ${PAGE}`.execute(db);
   return rows;
@@ -61,11 +62,23 @@ function chargeKeeper(db: Db, keeper: Keeper, { day, now, price }: ChargedDay): 
   const unit = GIB * MILLION;
   const nanos = (bytes * price * ppm + unit - 1n) / unit;
   const reference = `files:${day}:${userId}`;
-  const reason = `Files of ${day}: ${bytes} bytes at ${formatNanos(price)} per GiB and day, x ${formatNanos(ppm * 1000n)}`;
+  const multiplier = formatNanos(ppm * 1000n);
+  const reason = `Files of ${day}: ${bytes} bytes at ${formatNanos(price)} per GiB and day, x ${multiplier}`;
   const record = createUsageRecord({
-    ...{ id: reference, at: now, userId, keyId: '', groupId: '', accountId: '', requestId: '' },
-    ...{ model: 'files', operation: 'files.keep', images: 0, nanos, priceId: null, estimated: false },
+    id: reference,
+    at: now,
+    userId,
+    keyId: '',
+    groupId: '',
+    accountId: '',
+    requestId: '',
+    model: 'files',
+    operation: 'files.keep',
     usage: { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 },
+    images: 0,
+    nanos,
+    priceId: null,
+    estimated: false,
   });
   return db.transaction().execute(async (tx) => {
     // No provider is paid for it.

@@ -155,8 +155,13 @@ export class FileStore {
     return tx
       .insertInto('files')
       .values({
-        ...{ id: FILE_ID.prefix + randomBytes(16).toString('hex'), user_id: userId, key_id: keyId, bytes: 0n },
-        ...{ name: file.name, media_type: file.mediaType, purpose: file.purpose },
+        id: FILE_ID.prefix + randomBytes(16).toString('hex'),
+        user_id: userId,
+        key_id: keyId,
+        bytes: 0n,
+        name: file.name,
+        media_type: file.mediaType,
+        purpose: file.purpose,
         expires_at: sql<Date>`now() + ${seconds} * interval '1 second'`,
       })
       .returningAll()
@@ -215,7 +220,8 @@ export interface FileRoom {
 export async function readFileRoom(db: Db, userId: string): Promise<FileRoom> {
   const { rows } = await sql<FileRoom>`
     select count(f.id)::int as files, coalesce(sum(f.bytes), 0)::float8 as bytes,
-      coalesce(u.max_files, ${FILES.userFiles}) as max_files, coalesce(u.max_file_mib * 1048576::float8, ${FILES.userBytes}) as max_bytes
+      coalesce(u.max_files, ${FILES.userFiles}) as max_files,
+      coalesce(u.max_file_mib * 1048576::float8, ${FILES.userBytes}) as max_bytes
     from users u left join files f on f.user_id = u.id where u.id = ${userId} group by u.id`.execute(db);
   return rows[0] ?? { files: 0, bytes: 0, max_files: 0, max_bytes: 0 };
 }

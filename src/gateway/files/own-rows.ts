@@ -18,11 +18,11 @@ export async function ownRows<T extends keyof Rows>(
 ): Promise<Row<T>[]> {
   const from = after ?? before;
   const isBackward = (order === 'desc') === (before !== undefined && after === undefined);
-  const place = sql`(created_at, id) ${sql.raw(isBackward ? '>' : '<')}
+  const place = sql`and (created_at, id) ${sql.raw(isBackward ? '>' : '<')}
     (select created_at, id from ${sql.table(table)} where id = ${from} and user_id = ${userId})`;
   const direction = sql.raw(isBackward ? 'asc' : 'desc');
   const { rows } = await sql<Row<T>>`
-    select * from ${sql.table(table)} where user_id = ${userId} and ${condition} and ${from === undefined ? sql`true` : place}
+    select * from ${sql.table(table)} where user_id = ${userId} and ${condition} ${from === undefined ? sql`` : place}
     order by created_at ${direction}, id ${direction} limit ${limit + 1}`.execute(db);
   return rows;
 }

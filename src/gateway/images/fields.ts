@@ -110,7 +110,8 @@ function checkSize(value: unknown, { imageSizes, imagePixels }: rules.ImageCapab
       : 'use "auto"';
   throw invalid(
     'size',
-    `the requested resolution exceeds the current pixel budget: ${value} is ${grouped(pixels)} pixels, at most ${grouped(imagePixels)} are possible; ${advice}.`,
+    'the requested resolution exceeds the current pixel budget: ' +
+      `${value} is ${grouped(pixels)} pixels, at most ${grouped(imagePixels)} are possible; ${advice}.`,
   );
 }
 
@@ -143,7 +144,8 @@ function checkCombinations(values: ReadonlyMap<Field, unknown>, { imageFormats }
     const what = 'value' in rule ? `${rule.value} is possible only` : 'possible only';
     throw invalid(
       rule.field,
-      `${what} with output_format ${either(rule.formats)}, and the request has ${format}: ${rule.why}; set output_format to "${rule.formats[0]}" or leave ${rule.field} out.`,
+      `${what} with output_format ${either(rule.formats)}, and the request has ${format}: ${rule.why}; ` +
+        `set output_format to "${rule.formats[0]}" or leave ${rule.field} out.`,
     );
   }
 }

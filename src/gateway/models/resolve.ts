@@ -18,7 +18,8 @@ export function resolveNamed(catalog: Catalog, caller: Caller, name: unknown, pa
   if (!model)
     throw fail(
       'model_not_found',
-      `${param}: "${shown(name)}" is not available to keys of ${groupsText(caller, param)}; GET /v1/models lists what is.`,
+      `${param}: "${shown(name)}" is not available to keys of ${groupsText(caller, param)}; ` +
+        'GET /v1/models lists what is.',
       { param, model: name },
     );
   return model;

@@ -54,7 +54,10 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
   const background =
     facts && (request.isBackground || isKept)
       ? await services.background.begin({
-          ...{ call, caller, facts, billing: services.billing },
+          call,
+          caller,
+          facts,
+          billing: services.billing,
           inputTokens: await (request.heldTokens ?? request.inputTokens)(),
         })
       : undefined;
@@ -68,7 +71,15 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
   const canFailOver = isAnythingLeft && !background && !images;
   const native = new NativeCall({
     ...way,
-    ...{ services, call, operation, request, admission, canFailOver, early, background, tries },
+    services,
+    call,
+    operation,
+    request,
+    admission,
+    canFailOver,
+    early,
+    background,
+    tries,
   });
   let sentTo: Account | undefined;
   try {

@@ -4,7 +4,7 @@
  */
 import { hasEscapedLetters, membersAt, type Span, scanMembers, valueAt } from '../../core/index.ts';
 import { isObject, type JsonObject, maybeList, maybeObject } from '../../dialects/index.ts';
-import { CACHED_CONTENT_NAME, type Dialect, JSON_LIMITS, words } from '../../rules/index.ts';
+import { CACHED_CONTENT_NAME, type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 import type { ScannedMembers } from '../billing/body-bounds.ts';
 import { GOOGLE_MARKERS, googleObjectIn } from './google-objects.ts';
 
@@ -104,12 +104,23 @@ const isProviderCall = (item: unknown): boolean => String(maybeObject(item).type
 /** Objects whose `file_id` the provider loads; a citation has one too. */
 const FILE_TYPES: ReadonlySet<unknown> = new Set<unknown>([
   undefined,
-  ...words('file input_file input_image computer_screenshot container_upload'),
+  'file',
+  'input_file',
+  'input_image',
+  'computer_screenshot',
+  'container_upload',
 ]);
 /** Members with data of the model, of tools or of the user. */
-const SKIPPED: ReadonlySet<string> = new Set(
-  words('annotations citations arguments parameters input input_schema schema metadata'),
-);
+const SKIPPED: ReadonlySet<string> = new Set([
+  'annotations',
+  'citations',
+  'arguments',
+  'parameters',
+  'input',
+  'input_schema',
+  'schema',
+  'metadata',
+]);
 
 function namesFile(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(namesFile);

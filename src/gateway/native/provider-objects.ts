@@ -35,7 +35,8 @@ export const sharedObject = (field: string): NamedObjects => ({
   refused: failAt(
     'unsupported_parameter',
     field,
-    'files, caches, stores, conversations and tuned models of the provider cannot be named here, because other users share its account; send the content itself.',
+    'files, caches, stores, conversations and tuned models of the provider cannot be named here, ' +
+      'because other users share its account; send the content itself.',
   ),
   isFinal: true,
 });

@@ -52,7 +52,7 @@ const NEEDS_BLANK_LINE: ReadonlySet<rules.Dialect> = new Set<rules.Dialect>(['me
 /** The provider keeps what these made, and later requests name it. */
 const STORING: ReadonlySet<rules.InferenceOperation> = new Set(['responses.create', 'interactions.create'] as const);
 /** What the provider says of these is an empty object. */
-const EMPTY_REPLIES: ReadonlySet<string> = new Set(rules.words('interactions.delete caches.delete'));
+const EMPTY_REPLIES: ReadonlySet<string> = new Set(['interactions.delete', 'caches.delete']);
 const NO_STREAM = { code: 'upstream_error', message: 'The provider did not respond with a stream.' } as const;
 const TRUNCATED = 'The provider closed the connection in the middle of its response.';
 

@@ -91,7 +91,9 @@ export function scanNative(input: ScanInput, steps: StepBudget): NativeScan {
   const holdsOwn = mayHoldOwn(known ? sent.subarray(known.at) : sent);
   const first = scanRequest(sent, wanted, { operation, findings: asSent, steps, isLight, mayHoldOwn: holdsOwn });
   const own = cutMembers(sent, asSent);
-  const body = omitsOpaque ? stripOpaque(own, dialect, steps) : holdsOwn ? stripEnvelopes(own, dialect, steps) : own;
+  let body = own;
+  if (omitsOpaque) body = stripOpaque(own, dialect, steps);
+  else if (holdsOwn) body = stripEnvelopes(own, dialect, steps);
   const findings = body === sent ? asSent : findingsFor(operation, dialect, steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings, steps });
   const hasModelInPath = rules.inferenceRow(operation).reader === 'path-model';

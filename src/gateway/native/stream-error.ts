@@ -19,8 +19,11 @@ const ENDS = {
   truncated: { ...BROKEN, type: 'api_error', code: 'upstream_error', http: 502 },
   timeout: { ...BROKEN, type: 'timeout_error', code: 'upstream_timeout', http: 504 },
   shutdown: {
-    ...{ message: 'The server is restarting; send the request again.', type: 'overloaded_error' },
-    ...{ code: 'shutting_down', ofResponse: 'server_is_overloaded', http: 503 },
+    message: 'The server is restarting; send the request again.',
+    type: 'overloaded_error',
+    code: 'shutting_down',
+    ofResponse: 'server_is_overloaded',
+    http: 503,
   },
 } as const satisfies Record<StreamEnd, object>;
 

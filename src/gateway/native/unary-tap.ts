@@ -4,7 +4,7 @@
  */
 import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
-import { type Dialect, words } from '../../rules/index.ts';
+import type { Dialect } from '../../rules/index.ts';
 import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import { MODEL_MEMBER } from '../request-scan.ts';
@@ -57,9 +57,18 @@ function visibleIn(dialect: Dialect, body: string): string {
   }
 }
 
-const MEMBERS: ReadonlySet<string> = new Set(
-  words('usage usageMetadata tool_usage service_tier id output container content model modelVersion'),
-);
+const MEMBERS: ReadonlySet<string> = new Set([
+  'usage',
+  'usageMetadata',
+  'tool_usage',
+  'service_tier',
+  'id',
+  'output',
+  'container',
+  'content',
+  'model',
+  'modelVersion',
+]);
 const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'container_id']);
 const TIER_NAME = Buffer.from('service_tier');
 

@@ -3,7 +3,7 @@
  * reads usage, id and the terminal event. Never fails the response.
  */
 import type { HubUsage } from '../../dialects/index.ts';
-import type { Dialect, Words } from '../../rules/index.ts';
+import type { Dialect } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import type { CachedContent } from '../objects/cached-content.ts';
@@ -119,20 +119,39 @@ export const isFinishOfChat = ({ choices, usage }: TappedEvent): boolean =>
   Array.isArray(choices) &&
   (choices.length === 0 ? hasMembers(usage) : choices.every((choice) => !!choice?.finish_reason));
 
-export interface TappedEvent
-  extends Values<'status id model modelVersion usage service_tier usageMetadata output container delta error content content_block'> {
+/** Members that may be absent, and are whatever the provider sent. */
+export interface TappedEvent {
   readonly type?: string;
   readonly event_type?: string;
   readonly sequence_number?: number;
+  readonly status?: unknown;
+  readonly id?: unknown;
+  readonly model?: unknown;
+  readonly modelVersion?: unknown;
+  readonly usage?: unknown;
+  readonly usageMetadata?: unknown;
   readonly tool_usage?: unknown;
+  readonly service_tier?: unknown;
+  readonly output?: unknown;
+  readonly container?: unknown;
+  readonly content?: unknown;
+  readonly content_block?: unknown;
+  readonly delta?: unknown;
+  readonly error?: unknown;
   readonly responseId?: unknown;
   readonly promptFeedback?: unknown;
-  readonly interaction?: Values<'id model usage'>;
-  readonly message?: Values<'id model usage'>;
-  readonly response?: Values<'id model usage tool_usage service_tier output'>;
-  readonly choices?: readonly Values<'finish_reason'>[];
-  readonly candidates?: readonly Values<'finishReason'>[];
+  readonly interaction?: TappedReply;
+  readonly message?: TappedReply;
+  readonly response?: TappedReply;
+  readonly choices?: readonly { readonly finish_reason?: unknown }[];
+  readonly candidates?: readonly { readonly finishReason?: unknown }[];
 }
 
-/** Members that may be absent, and are whatever the provider sent. */
-type Values<Names extends string> = { readonly [K in Words<Names>]?: unknown };
+interface TappedReply {
+  readonly id?: unknown;
+  readonly model?: unknown;
+  readonly usage?: unknown;
+  readonly tool_usage?: unknown;
+  readonly service_tier?: unknown;
+  readonly output?: unknown;
+}

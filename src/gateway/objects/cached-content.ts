@@ -65,7 +65,12 @@ const rowOf = (
   { id, expiresAt, shown }: CachedContent,
   tokens: number,
 ): NewObject => ({
-  ...{ user_id, key_id, model, account_id, id, shown },
+  user_id,
+  key_id,
+  model,
+  account_id,
+  id,
+  shown,
   kind: 'cache',
   tokens: BigInt(tokens),
   expires_at: expiresAt,

@@ -83,7 +83,8 @@ test('errors of Converse teach what a model lacks', () => {
       { schemaFormat: 'none' },
     ],
     [
-      'Malformed input request: #: extraneous key [reasoning_effort] is not permitted, please reformat your input and try again.',
+      'Malformed input request: #: extraneous key [reasoning_effort] is not permitted, ' +
+        'please reformat your input and try again.',
       extra({ reasoning_effort: 'low' }),
       { efforts: [] },
     ],
@@ -107,7 +108,8 @@ test('errors of a chat provider about stream_options remove it, in every form', 
     {
       object: 'error',
       message:
-        "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': 'Extra inputs are not permitted', 'input': {}}]",
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'stream_options'), 'msg': " +
+        "'Extra inputs are not permitted', 'input': {}}]",
       type: 'BadRequestError',
       param: null,
       code: 400,
@@ -182,7 +184,8 @@ test('errors of a responses provider teach what the model lacks', () => {
     ],
     [
       openai(
-        "Unsupported value: 'none' is not supported with the 'm' model. Supported values are: 'low', 'medium', and 'high'.",
+        "Unsupported value: 'none' is not supported with the 'm' model. " +
+          "Supported values are: 'low', 'medium', and 'high'.",
         'reasoning.effort',
         'unsupported_value',
       ),
@@ -222,12 +225,14 @@ test('errors of a messages provider teach what the model lacks', () => {
     ['thinking: Extra inputs are not permitted', adaptive, { thinking: 'none' }],
     ["'claude-x' does not support thinking.", enabled, { thinking: 'none' }],
     [
-      '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort".',
+      '"thinking.type.enabled" is not supported for this model. ' +
+        'Use "thinking.type.adaptive" and "output_config.effort".',
       enabled,
       { thinking: 'adaptive' },
     ],
     [
-      '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort".',
+      '"thinking.type.disabled" is not supported for this model. ' +
+        'Use "thinking.type.adaptive" and "output_config.effort".',
       off,
       { thinkingOff: false },
     ],
@@ -242,7 +247,8 @@ test('errors of a messages provider teach what the model lacks', () => {
       { maxOutput: 8_192 },
     ],
     [
-      'input length and `max_tokens` exceed context limit: 188240 + 64000 > 200000, decrease input length or `max_tokens`',
+      'input length and `max_tokens` exceed context limit: ' +
+        '188240 + 64000 > 200000, decrease input length or `max_tokens`',
       { max_tokens: 64_000 },
       { maxOutput: 11_760 },
     ],

@@ -26,7 +26,8 @@ export async function loadStoredTurns(references: StoredReferences, load: Stored
     throw failAt(
       'invalid_request',
       'previous_response_id',
-      `the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, the limit of stored ones; start a new one, or compact it.`,
+      `the conversation has reached ${STORED.conversationBytes / 2 ** 20} MiB or ${STORED.turns} turns, ` +
+        'the limit of stored ones; start a new one, or compact it.',
     );
   const held = itemIds.length === 0 ? [] : await store.findHoldingItems(referenceSet(itemIds), userId);
   const bytes = held.reduce((sum, one) => sum + one.bytes, head?.bytes ?? 0);

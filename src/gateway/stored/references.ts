@@ -50,7 +50,8 @@ export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns) {
     throw failAt(
       'invalid_request',
       'input',
-      `with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; start a new conversation, or compact this one.`,
+      `with earlier turns the list has more than ${REQUEST_LIMITS.turns} entries; ` +
+        'start a new conversation, or compact this one.',
     );
   const { previous_response_id: _, ...rest } = body;
   const expanded: Json = { ...rest, input };

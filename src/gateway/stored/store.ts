@@ -202,7 +202,8 @@ export class ResponseStore {
       throw failAt(
         'invalid_request',
         'input',
-        `the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; send fewer of them, or the items themselves.`,
+        `the item references load more than ${STORED.referencedBytes / 2 ** 20} MiB; ` +
+          'send fewer of them, or the items themselves.',
       );
     return held;
   }
@@ -380,7 +381,9 @@ interface ItemRow extends Pick<Row<'stored_responses'>, 'id' | 'account_id' | 'i
 
 /** The size of the content; of an older row that of its sealed text. 0 without content. */
 const sizeOf = (column: 'bytes' | 'chain_bytes') =>
-  sql<number>`case when sealed is null then 0 else coalesce(nullif(${sql.ref(column)}, 0), octet_length(sealed)) end::float8`;
+  sql<number>`
+    case when sealed is null then 0
+      else coalesce(nullif(${sql.ref(column)}, 0), octet_length(sealed)) end::float8`;
 
 /** One statement may write a row only once. */
 const newestOf = (batch: readonly CachedResponse[]): CachedResponse[] => [

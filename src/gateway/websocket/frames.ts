@@ -4,7 +4,7 @@
 import * as core from '../../core/index.ts';
 import { maybeObject } from '../../dialects/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
-import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET, words } from '../../rules/index.ts';
+import { JSON_LIMITS, REQUEST_LIMITS, WEBSOCKET } from '../../rules/index.ts';
 
 export type JsonFrame = Record<string, unknown>;
 
@@ -12,9 +12,19 @@ export type JsonFrame = Record<string, unknown>;
  * Members that both the gateway and the provider read.
  * A duplicate could mean something else to each, so it is rejected.
  */
-const ONCE: ReadonlySet<string> = new Set(
-  words('type stream_id model input previous_response_id response_id background generate tools conversation response'),
-);
+const ONCE: ReadonlySet<string> = new Set([
+  'type',
+  'stream_id',
+  'model',
+  'input',
+  'previous_response_id',
+  'response_id',
+  'background',
+  'generate',
+  'tools',
+  'conversation',
+  'response',
+]);
 
 const LIMITS = { depth: JSON_LIMITS.depth, tokens: REQUEST_LIMITS.values } as const;
 
@@ -83,7 +93,9 @@ export function errorFrame(status: number, body: unknown, headers: Readonly<Reco
   const { error } = maybeObject(body);
   const wait = headers['retry-after'];
   return {
-    ...{ type: 'error', status, error: error ?? FAILED.error },
+    type: 'error',
+    status,
+    error: error ?? FAILED.error,
     ...(wait !== undefined && { headers: { 'retry-after': String(wait) } }),
   };
 }

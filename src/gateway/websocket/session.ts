@@ -161,7 +161,9 @@ export class ResponsesSession {
     }
     const bytes = text.length;
     if (this.#queuedBytes + bytes > WEBSOCKET.queuedBytes && this.#mustWait(streamId ?? '')) {
-      const message = `The queued turns of a connection may hold ${WEBSOCKET.queuedBytes / 2 ** 20} MiB; send this one again when another is done.`;
+      const message =
+        `The queued turns of a connection may hold ${WEBSOCKET.queuedBytes / 2 ** 20} MiB; ` +
+        'send this one again when another is done.';
       return this.#send(frames.rejectionFrame(429, 'websocket_queue_limit_reached', message), streamId);
     }
     const memory = this.#reserve(memoryBytes, streamId);

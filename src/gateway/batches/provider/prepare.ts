@@ -103,7 +103,12 @@ async function readLine(services: PrepareServices, call: Call, first: Caller) {
   if (boundTo !== undefined || others.length + tiers.length > 0 || isStream || isBackground) return undefined;
   const { maxCost, priceId } = services.billing.quote(caller, { ...bounds, operation, model, isBatch: true });
   return {
-    ...{ caller, model, priceId, maxCost, accounts: accounts.filter(takesBatches), inputTokens: heldTokens },
+    caller,
+    model,
+    priceId,
+    maxCost,
+    accounts: accounts.filter(takesBatches),
+    inputTokens: heldTokens,
     bodyFor: (name: string) => native.bodyFor(name, false) as Buffer,
   };
 }

@@ -116,7 +116,8 @@ export async function createThere(target: BatchTarget, inputFile: string, reques
 /** Undefined when the provider does not say; `missing` when it has none of this id. */
 export async function readThere(target: BatchTarget, id: string): Promise<BatchThere | 'missing' | undefined> {
   const { status, body } = await send(target, 'GET', pathOf(target, id));
-  return status === 404 ? 'missing' : status === 200 ? batchIn(body) : undefined;
+  if (status === 404) return 'missing';
+  return status === 200 ? batchIn(body) : undefined;
 }
 
 /** The newest ones; undefined when the provider does not say. */

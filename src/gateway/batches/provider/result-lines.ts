@@ -50,7 +50,9 @@ function bytesOf(upstream: UpstreamClient, request: UpstreamRequest): AsyncItera
     },
   });
   const exchange = upstream.send(request, {
-    onHead: (status) => void (status === 200 || stream.destroy(new Error(`status ${status}`))),
+    onHead(status) {
+      if (status !== 200) stream.destroy(new Error(`status ${status}`));
+    },
     onData: (chunk) => stream.push(chunk),
     onEnd: () => void stream.push(null),
     onError: ({ code }) => void stream.destroy(new Error(code)),

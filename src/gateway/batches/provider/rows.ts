@@ -25,7 +25,8 @@ export const providerLeaseEnd = sql<Date>`now() + ${PROVIDER_BATCHES.leaseMs} * 
 export async function takeUnplaced(db: Db): Promise<Batch | undefined> {
   const { rows } = await sql<Batch>`
     update batches set placing_until = ${providerLeaseEnd} where (user_id, id) in (
-      select user_id, id from batches where placing_until <= now() order by placing_until limit 1 for update skip locked)
+      select user_id, id from batches where placing_until <= now() order by placing_until limit 1
+      for update skip locked)
     returning *`.execute(db);
   return rows[0];
 }
@@ -40,15 +41,26 @@ export async function insertPlaced(tx: Tx, { user_id, id, key_id, operation }: B
   await tx
     .insertInto('provider_batches')
     .values({
-      ...{ user_id, reference, batch_id: id, key_id, operation, group_id: caller.group.id, account_id: account.id },
-      ...{ model: model.name, price_id: priceId, stores: caller.key.store, requests: lines.length },
+      user_id,
+      reference,
+      batch_id: id,
+      key_id,
+      operation,
+      group_id: caller.group.id,
+      account_id: account.id,
+      model: model.name,
+      price_id: priceId,
+      stores: caller.key.store,
+      requests: lines.length,
       next_check_at: providerLeaseEnd,
     })
     .execute();
   const numbers = lines.map(({ n }) => n);
   await sql`
     insert into provider_batch_lines (user_id, reference, n, input_tokens, max_nanos)
-    select ${user_id}, ${reference}, * from unnest(${numbers}::int[], ${lines.map(({ inputTokens }) => inputTokens)}::bigint[],
+    select ${user_id}, ${reference}, * from unnest(
+      ${numbers}::int[],
+      ${lines.map(({ inputTokens }) => inputTokens)}::bigint[],
       ${lines.map(({ maxNanos }) => maxNanos)}::bigint[])`.execute(tx);
   await lockLines(tx);
   const placed = await sql`
@@ -81,7 +93,8 @@ export async function changeRow(
 export const whileIn = (db: Db, given: BatchState, run: (tx: Tx, row: ProviderBatch) => Promise<void>) =>
   db.transaction().execute(async (tx) => {
     const { rows } = await sql<ProviderBatch>`
-      select * from provider_batches where user_id = ${given.user_id} and reference = ${given.reference} and state = ${given.state}
+      select * from provider_batches
+      where user_id = ${given.user_id} and reference = ${given.reference} and state = ${given.state}
       for update`.execute(tx);
     const [row] = rows;
     if (row) await run(tx, row);

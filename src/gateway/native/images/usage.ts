@@ -114,7 +114,8 @@ const STATED: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
 export function estimateImageUsage({ settings, files }: RequestedImages, { kind, count }: ImageCount): HubUsage {
   const [size = 'auto', quality = 'auto'] = kind.split('/');
   const { partialImages, prompt, format } = settings;
-  const usual = quality === 'auto' ? 'medium' : STATED.has(quality) ? quality : 'high';
+  const stated = STATED.has(quality) ? quality : 'high';
+  const usual = quality === 'auto' ? 'medium' : stated;
   const each = imageTokens({ size, quality: usual, partialImages, format });
   const inputImage = files * Math.ceil(TOKENS_PER_INPUT_IMAGE / USUAL_SHARE);
   const output = each * count;
