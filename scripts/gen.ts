@@ -24,7 +24,7 @@ import { withClients } from './pages.ts';
 import { type Part, runPart } from './parts.ts';
 
 const HTTP_README = 'src/platform/http/README.md';
-const OBSERVE = 'docs/operating/observe.md';
+const METRICS = 'docs/operating/metrics.md';
 
 async function generate(): Promise<Map<string, string>> {
   return new Map([
@@ -38,7 +38,7 @@ async function generate(): Promise<Map<string, string>> {
     ['docs/config.md', renderConfig(environmentTable())],
     ['docs/clauses.md', renderClauses()],
     [HTTP_README, withBounds(read(HTTP_README) ?? '')],
-    [OBSERVE, withMetrics(read(OBSERVE) ?? '')],
+    [METRICS, withMetrics(read(METRICS) ?? '')],
     ...renderKubernetes(),
     ...guides(),
     ['migrations/rows.ts', await rows()],

@@ -1,5 +1,5 @@
 /**
- * Checks of the dashboard and the alerts in deploy/, and the table of metrics in docs/operating/observe.md, from
+ * Checks of the dashboard and the alerts in deploy/, and the table of metrics in docs/operating/metrics.md, from
  * `src/rules/metrics.ts`.
  */
 import { readFileSync } from 'node:fs';

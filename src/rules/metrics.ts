@@ -1,4 +1,4 @@
-/** Metrics for Prometheus. The table of docs/operating/observe.md is generated from it; the dashboard and the alerts name only these. */
+/** Metrics for Prometheus. The table of docs/operating/metrics.md is generated from it; the dashboard and the alerts name only these. */
 
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -76,7 +76,7 @@ export const METRICS = {
   dragoman_retries_refused_total: {
     type: 'counter',
     help: 'further attempts that the retry budget refused',
-    more: 'See [Health of accounts](#health-of-accounts)',
+    more: 'See [Health of accounts](accounts.md)',
   },
   dragoman_account_faults_total: { type: 'counter', help: 'failed attempts on an account, by fault' },
   dragoman_account_requests_total: {
@@ -156,7 +156,7 @@ export const METRICS = {
     type: 'gauge',
     merge: 'max',
     help: 'number of problems that need an operator, by alarm',
-    more: '0 if there are none; see [Alarms](#alarms)',
+    more: '0 if there are none; see [Alarms](alarms.md)',
   },
   dragoman_alarm_check_age_seconds: {
     type: 'gauge',

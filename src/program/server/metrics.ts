@@ -1,4 +1,4 @@
-/** The metrics that a server adds to those of its requests. docs/operating/observe.md explains each one and what to do about it. */
+/** The metrics that a server adds to those of its requests. docs/operating/metrics.md explains each one and what to do about it. */
 import type { Catalog } from '../../catalog/index.ts';
 import { repeat } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
