@@ -41,7 +41,8 @@ export const summarizeCosts = (rows: readonly CostRow[]): string =>
 
 export function readReference(): Reference {
   const [block = ''] = BLOCK.exec(readFileSync(PAGE, 'utf8')) ?? [];
-  const figures = [...block.matchAll(/^\| (?<name>[\w ]+?) +\| +(?<own>[\d.]+) [^|]*\| +(?<node>[\d.]+|-)/gm)].map(
+  const cells = /^\| (?<name>[\w ]+?) +\| +(?<node>[\d.]+|-) \| +[\d.-]+ \| +(?<own>[\d.]+|-)/gm;
+  const figures = [...block.matchAll(cells)].map(
     ({ groups: { name = '', own = '', node = '' } = {} }) => [name, { own: Number(own), node: Number(node) }] as const,
   );
   return { commit: /at commit `(?<commit>\w+)/.exec(block)?.groups?.commit ?? 'no commit', figures: new Map(figures) };
@@ -52,7 +53,7 @@ export function writeReference(
   { commit, machine }: { commit: string; machine: string },
 ): void {
   const day = new Date().toISOString().slice(0, 10);
-  const text = `Measured at commit \`${commit}\` on ${day}, ${machine}:\n\n${table(HEAD, rows.map(cellsOf))}\n`;
+  const text = `Measured at commit \`${commit}\` on ${day}, ${machine}:\n\n${table(PAGE_HEAD, rows.map(pageCellsOf))}\n`;
   writeFileSync(
     PAGE,
     readFileSync(PAGE, 'utf8').replace(BLOCK, (_, begin: string, end: string) => begin + text + end),
@@ -60,6 +61,8 @@ export function writeReference(
 }
 
 const HEAD = ['CPU time', 'Dragoman', "x Node's proxy", 'x nginx'] as const;
+/** Without times, which depend on the machine. */
+const PAGE_HEAD = ['CPU time', "x Node's proxy", 'x nginx', 'of a core'] as const;
 
 const cellsOf = (row: CostRow): string[] =>
   'share' in row
@@ -70,6 +73,11 @@ const cellsOf = (row: CostRow): string[] =>
         ratioText(row.node),
         ratioText(row.nginx),
       ];
+
+function pageCellsOf(row: CostRow): string[] {
+  const [name = '', own = '', node = '', nginx = ''] = cellsOf(row);
+  return [name, node, nginx, 'share' in row ? own : '-'];
+}
 
 /** What is compared: the ratio to Node's proxy, which every machine has. */
 const figureOf = (row: CostRow): number => row.node ?? ('share' in row ? row.share * 100 : Number.NaN);
