@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { parseSetupFile } from '../src/catalog/setup/index.ts';
 import { environmentTable, loadConfig } from '../src/platform/config.ts';
 import { openHealthListener } from '../src/platform/http/index.ts';
+import { version } from '../src/platform/version.ts';
 import { ROUTES } from '../src/platform/web/index.ts';
 import { bodyMemory } from '../src/program/server/settings.ts';
 import { PROCESS_BYTES } from '../src/rules/index.ts';
@@ -133,7 +134,8 @@ test('the health check of the image asks the port of health checks', async () =>
       execFile(process.execPath, args, { env: { HEALTH_PORT: String(port) } }, (error) => resolve(error === null));
     });
   const paths = { alive: '/healthz', ready: '/readyz' };
-  const listener = await openHealthListener({ host: '127.0.0.1', port: 0, paths, notReady: async () => 'starting' });
+  const notReady = async (): Promise<string> => 'starting';
+  const listener = await openHealthListener({ host: '127.0.0.1', port: 0, paths, version, notReady });
   assert.equal(await isHealthy(listener.port), true);
   await listener.close();
   assert.equal(await isHealthy(listener.port), false);

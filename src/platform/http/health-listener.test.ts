@@ -7,11 +7,15 @@ import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { until } from '../../../test/support/wait.ts';
-import { version } from '../version.ts';
 import { type HealthListener, type HealthListenerOptions, openHealthListener } from './health-listener.ts';
 
-const OPTIONS = { host: '127.0.0.1', port: 0, paths: { alive: '/healthz', ready: '/readyz' } };
-const ALIVE = `200 {"status":"alive","version":"${version}"}`;
+const OPTIONS = {
+  version: '1.4.0',
+  host: '127.0.0.1',
+  port: 0,
+  paths: { alive: '/healthz', ready: '/readyz' },
+};
+const ALIVE = `200 {"status":"alive","version":"1.4.0"}`;
 const PROGRAM = `for (const url of process.argv.slice(1)) {
   const response = await fetch(url);
   console.log(response.status, JSON.stringify(await response.json()));

@@ -3,7 +3,6 @@
  * connections or requests the event loop of this process has before it. A process that is only busy is not restarted.
  */
 import { Worker } from 'node:worker_threads';
-import { version } from '../version.ts';
 import { SERVER_BOUNDS } from './bounds.ts';
 
 /** `alive`: the event loop has reached this message. `ready`: it says why no requests should be sent to it, if so. */
@@ -36,7 +35,7 @@ export interface HealthAnswer {
   readonly reason: string | undefined;
 }
 
-export interface HealthListenerOptions extends Omit<HealthThreadData, 'limits' | 'version'> {
+export interface HealthListenerOptions extends Omit<HealthThreadData, 'limits'> {
   /** Resolves to undefined when ready, otherwise to the reason. Must not reject. */
   readonly notReady: () => Promise<string | undefined>;
   readonly limits?: Partial<HealthLimits>;
@@ -64,7 +63,7 @@ export async function openHealthListener({
     // The options of this process, such as those of a test runner, are not for threads.
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    workerData: { ...data, limits: { ...LIMITS, ...limits }, version } satisfies HealthThreadData,
+    workerData: { ...data, limits: { ...LIMITS, ...limits } } satisfies HealthThreadData,
   });
   // The process ends without regard to its health.
   thread.unref();

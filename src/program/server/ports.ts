@@ -3,6 +3,7 @@ import type { Log } from '../../core/index.ts';
 import type { Link, WorkerShare } from '../../platform/cluster/index.ts';
 import type { Config } from '../../platform/config.ts';
 import { type BoundPort, bindPort, type ListeningSocket, openHealthListener } from '../../platform/http/index.ts';
+import { version } from '../../platform/version.ts';
 import { operatorRow } from '../../rules/index.ts';
 import { CliError } from './context.ts';
 
@@ -69,7 +70,8 @@ export async function openHealthPort(
 ): Promise<void> {
   if (port === undefined) return;
   const paths = { alive: operatorRow('operator.alive').path, ready: operatorRow('operator.ready').path };
-  const health = await openHealthListener({ host, port, paths, notReady }).catch((error: NodeJS.ErrnoException) => {
+  const options = { host, port, paths, version, notReady };
+  const health = await openHealthListener(options).catch((error: NodeJS.ErrnoException) => {
     throw new CliError(listenFailure(host, port, 'HEALTH_PORT', error));
   });
   log.info('health.ready', { host, port: health.port });
