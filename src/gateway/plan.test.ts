@@ -41,12 +41,10 @@ function cellOf(operation: InferenceOperation, style: Style, isOwn: boolean): Se
 function waysFor(operation: InferenceOperation, cell: ServedCell | undefined) {
   const row = inferenceRow(operation);
   const isCount = 'converts' in row && row.converts === 'count';
+  const nativeFeature = cell && 'feature' in cell ? cell.feature : undefined;
   return (cell ? waysOfCell(cell) : [])
     .filter(({ isNative }) => isNative || !isCount)
-    .map((way) => ({
-      ...way,
-      feature: way.isNative ? (cell && 'feature' in cell ? cell.feature : undefined) : way.dialect,
-    }));
+    .map((way) => ({ ...way, feature: way.isNative ? nativeFeature : way.dialect }));
 }
 
 const ALL_FEATURES = [...new Set(STYLES.flatMap((style) => [...FEATURES[style], ...OPT_IN_FEATURES[style]]))];

@@ -27,7 +27,8 @@ export const ALARMS = {
   replicas_stale: {
     about: 'processes died and their journals were not recovered; their leases stay held',
     advice:
-      'start a server with their DATA_DIR; if that disk is lost for good, run "dragoman replica remove ID" to return their leases',
+      'start a server with their DATA_DIR; ' +
+      'if that disk is lost for good, run "dragoman replica remove ID" to return their leases',
   },
   charges_above_reservation: {
     about: 'charges of the last hour were higher than their reservations',
@@ -52,7 +53,8 @@ export const ALARMS = {
   accounts_out: {
     about: 'accounts are out of use until an operator acts',
     advice:
-      'read /admin/v1/accounts; correct the api_key or the quota of each, then POST /admin/v1/accounts/ID/test or resume it',
+      'read /admin/v1/accounts; correct the api_key or the quota of each, ' +
+      'then POST /admin/v1/accounts/ID/test or resume it',
   },
   groups_without_account: {
     about: 'every account of a group is parked or cools down: its requests are refused, unless a fallback takes them',

@@ -12,7 +12,10 @@ const group = (style: string) => ({ style }) as unknown as Caller['group'];
 const model = (context: number | null, maxOutput: number | null = null) =>
   ({ name: 'm', line: { context, maxOutput, capabilities: {} } }) as unknown as Model;
 const facts = (more: Partial<CallFacts>): CallFacts => ({
-  ...{ operation: 'responses.create', model: model(200_000), bodyBytes: 100, maxOutput: 10 },
+  operation: 'responses.create',
+  model: model(200_000),
+  bodyBytes: 100,
+  maxOutput: 10,
   ...more,
 });
 const inputOf = (more: Partial<CallFacts>, style = 'responses'): number =>

@@ -33,12 +33,9 @@ describe('bounds of tools', () => {
       ];
       for (const tool of tools) {
         const { toolInput } = boundsOf({ tools: [tool] });
-        const expected =
-          reads === 'context'
-            ? (tool as { type?: string }).type?.startsWith('file_search')
-              ? 819_200
-              : OPEN
-            : reads * 10;
+        const isSearch = 'type' in tool && String(tool.type).startsWith('file_search');
+        const ofContext = isSearch ? 819_200 : OPEN;
+        const expected = reads === 'context' ? ofContext : reads * 10;
         assert.equal(toolInput, 2_500 + expected, JSON.stringify(tool));
       }
     });

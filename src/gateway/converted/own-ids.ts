@@ -1,4 +1,7 @@
-/** Ids of a reply and its calls, in place of the provider's: those may be empty, repeat, or be the same at another provider (G 4.4). */
+/**
+ * Ids of a reply and its calls, in place of the provider's:
+ * those may be empty, repeat, or be the same at another provider (G 4.4).
+ */
 import { type HubEvent, type HubItem, type HubReply, ownCallId, type ReplyPlace } from '../../dialects/index.ts';
 
 export function withOwnIds(event: HubEvent, place: ReplyPlace): HubEvent {

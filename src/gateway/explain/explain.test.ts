@@ -8,13 +8,24 @@ import { Pool } from '../../providers/pool/index.ts';
 import { type ExplainServices, explainCall } from './explain.ts';
 
 const group = (id: string, style: Group['style']): Group => ({
-  ...{ id, style, variant: null, name: id, multiplierPpm: 1_000_000n, unknownMembers: 'bound' },
+  id,
+  style,
+  variant: null,
+  name: id,
+  multiplierPpm: 1_000_000n,
+  unknownMembers: 'bound',
 });
 const account = (id: string, groupId: string, features: readonly string[], maxConcurrency = 8): Account =>
   ({ id, groupId, features: new Set(features), models: new Map(), weight: 1, priority: 0, maxConcurrency }) as Account &
     object as Account;
 const line = (pattern: string, more: Partial<ModelLine> = {}): ModelLine => ({
-  ...{ pattern, upstream: null, overrides: {}, context: null, maxOutput: 100, fallback: [], isFree: false },
+  pattern,
+  upstream: null,
+  overrides: {},
+  context: null,
+  maxOutput: 100,
+  fallback: [],
+  isFree: false,
   prices: [{ id: 7n, from: 0, rates: { input: '1', output: '2' } }],
   ...more,
 });
@@ -42,13 +53,15 @@ function services(available = '1') {
   const clock = new FakeClock();
   const pool = new Pool(clock);
   const found: Partial<ExplainServices> = {
-    ...{ catalog: () => catalog, clock, pool, threads: new ThreadPool({ clock }), bodyLimit: () => 1_000_000 },
-    ...{
-      accountTag: (id) => id,
-      opaqueKey: Buffer.alloc(32),
-      balance: async () => ({ available }),
-      checkSpend: () => {},
-    },
+    catalog: () => catalog,
+    clock,
+    pool,
+    threads: new ThreadPool({ clock }),
+    bodyLimit: () => 1_000_000,
+    accountTag: (id) => id,
+    opaqueKey: Buffer.alloc(32),
+    balance: async () => ({ available }),
+    checkSpend: () => {},
   };
   return { pool, services: found as ExplainServices };
 }

@@ -111,7 +111,10 @@ export class ResponseStore {
     return text === undefined ? undefined : contentOfText(text);
   }
 
-  /** The texts of the response and of all before it, the earliest first. Undefined when one of them is lost, or follows itself. */
+  /**
+   * The texts of the response and of all before it, the earliest first.
+   * Undefined when one of them is lost, or follows itself.
+   */
   async conversation({ id, turns }: StoredHead, userId: string): Promise<readonly string[] | undefined> {
     const texts: string[] = [];
     const seen = new Set<string>();
@@ -293,7 +296,8 @@ export class ResponseStore {
                 expires_at: row.ref('excluded.expires_at'),
                 is_hidden: false,
               }))
-              // A provider repeats its ids: the newest response is the one that it still has. Content of ours is never replaced.
+              // A provider repeats its ids: the newest response is the one that it still has.
+              // Content of ours is never replaced.
               .where('stored_responses.sealed', 'is', null),
           )
           .execute();
@@ -399,7 +403,8 @@ export const previousNotFound = (id: string) =>
 export const cannotContinue = (id: string) =>
   fail(
     'previous_response_not_found',
-    `The response '${id.slice(0, 100)}' cannot be continued, because its earlier turns are incomplete; send the conversation as input.`,
+    `The response '${id.slice(0, 100)}' cannot be continued, because its earlier turns are incomplete; ` +
+      'send the conversation as input.',
     { param: 'previous_response_id' },
   );
 

@@ -146,6 +146,9 @@ test('a body in the wrapper of older clients is one turn, as if it had none', ()
   hear('{"type":"response.create","stream_id":"a","model":"x","response":{"model":"m","stream_id":"b","input":"hi"}}');
   assert.deepEqual([turns[0]?.lane, turns[0]?.create], ['a', { model: 'm', input: 'hi' }]);
   assert.deepEqual(JSON.parse(turns[0]?.text ?? ''), {
-    ...{ type: 'response.create', stream_id: 'a', model: 'm', input: 'hi' },
+    type: 'response.create',
+    stream_id: 'a',
+    model: 'm',
+    input: 'hi',
   });
 });

@@ -141,9 +141,10 @@ test('a wallet has at most 200 wishes', async () => {
 
 /** Ids differ: the database skips numbers. */
 const shown = (result: unknown): string =>
-  JSON.stringify(result, (name, value: unknown) =>
-    name === 'newest' || name === 'id' ? value !== undefined : typeof value === 'bigint' ? String(value) : value,
-  );
+  JSON.stringify(result, (name, value: unknown) => {
+    if (name === 'newest' || name === 'id') return value !== undefined;
+    return typeof value === 'bigint' ? String(value) : value;
+  });
 
 test('the database decides as the ledger of the simulation does', async () => {
   const below = random(11);

@@ -23,7 +23,8 @@ export async function sumOldMonths(database: Database): Promise<number> {
       `select m::date::text as month
        from generate_series(date_trunc('month', (select min(day) from usage_daily)::timestamp),
          date_trunc('month', (now() at time zone 'UTC') - interval '2 days') - interval '1 month', interval '1 month') m
-       where not exists (select from usage_monthly_months where month = m::date and is_complete) order by m desc limit $1`,
+       where not exists (select from usage_monthly_months where month = m::date and is_complete)
+       order by m desc limit $1`,
       [MAX_MONTHS],
     );
     let summed = 0;

@@ -51,6 +51,7 @@ const closeCircuit = () => sql`
 
 /** Only a failed probe moves the next probe: attempts that began before the circuit opened say nothing new. */
 function countFailure({ is_probe }: TakenEvent, { circuit }: CallbackRules) {
+  const backOffMs = sql`least(${circuit.maxProbeMs}, ${circuit.probeMs} * power(2, c.probes + 1))`;
   const opens = sql`c.probe_at is null and c.failures + 1 >= ${circuit.failures}`;
   return sql`
     insert into callback_circuits as c (user_id, host) select user_id, host from marked
@@ -59,7 +60,7 @@ function countFailure({ is_probe }: TakenEvent, { circuit }: CallbackRules) {
       probes = c.probes + ${is_probe ? 1 : 0},
       probe_at = case
         when ${is_probe}::boolean and c.probe_at is not null
-          then now() + least(${circuit.maxProbeMs}, ${circuit.probeMs} * power(2, c.probes + 1)) * interval '1 millisecond'
+          then now() + ${backOffMs} * interval '1 millisecond'
         when ${opens} then now() + ${circuit.probeMs} * interval '1 millisecond'
         else c.probe_at end,
       updated_at = now()

@@ -62,8 +62,9 @@ export const takeDue = (db: Db, accounts: readonly AccountSlots[], aheadMs = 0):
           and d.next_check_at <= now() + ${aheadMs} * interval '1 millisecond'
         order by d.next_check_at limit wanted.slots for update skip locked) due
       limit ${sql.lit(TAKE_LIMIT)}))
-    returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.progress, t.created_at, t.expires_at,
-      t.missing_reports, t.missing_since, t.review_until, t.usage_tokens, t.cancel_requested_at, t.upstream_model`;
+    returning t.user_id, t.id, t.group_id, t.account_id, t.upstream_id, t.status, t.progress,
+      t.created_at, t.expires_at, t.missing_reports, t.missing_since, t.review_until,
+      t.usage_tokens, t.cancel_requested_at, t.upstream_model`;
 
 /** Whether more than so many tasks of the account are due. */
 export const hasDue = async (db: Db, accountId: string, more: number): Promise<boolean> =>
