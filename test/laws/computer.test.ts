@@ -74,6 +74,9 @@ const ONLY_MESSAGES: readonly (readonly [Json, readonly string[]])[] = [
   [{ action: 'left_mouse_down' }, ['screenshot']],
   [{ action: 'cursor_position' }, ['screenshot']],
   [{ action: 'left_click' }, ['screenshot']],
+  // Members of every object of JavaScript.
+  [{ action: 'constructor', coordinate: [3, 4] }, ['screenshot']],
+  [{ action: 'scroll', coordinate: [3, 4], scroll_direction: 'constructor' }, ['scroll']],
 ];
 
 const OVER_MESSAGES = pairOf({ client: 'responses', upstream: 'messages' });

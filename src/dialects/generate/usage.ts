@@ -3,7 +3,7 @@
  * results apart; the hub includes them in output and input.
  */
 import type { HubUsage, JsonObject } from '../hub/types.ts';
-import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, isObject, maybeCount, maybeList, maybeObject, maybeString, tableOf } from '../wire/read.ts';
 import { cacheParts, invalidCount } from '../wire/usage.ts';
 
 /** Members of a report that are counts. */
@@ -35,7 +35,7 @@ export function mergeUsage(counts: UsageCounts, wire: JsonObject): void {
     for (const [modality, name] of Object.entries<Media>(names))
       set(counts, name, maybeCount(rows.find((row) => row.modality === modality)?.tokenCount));
   }
-  const tier = TIERS[maybeString(wire.trafficType) ?? ''] ?? maybeString(wire.serviceTier)?.toLowerCase();
+  const tier = TIERS.get(maybeString(wire.trafficType) ?? '') ?? maybeString(wire.serviceTier)?.toLowerCase();
   if (tier !== undefined && tier !== 'unspecified') counts.tier = tier;
 }
 
@@ -44,11 +44,11 @@ export function checkUsage(counts: UsageCounts, report: JsonObject | undefined):
   set(counts, 'invalid', invalidCount(report));
 }
 
-const TIERS: Readonly<Record<string, string>> = {
+const TIERS = tableOf({
   ON_DEMAND: 'standard',
   ON_DEMAND_PRIORITY: 'priority',
   ON_DEMAND_FLEX: 'flex',
-};
+});
 
 function set<K extends keyof UsageCounts>(counts: UsageCounts, name: K, value: UsageCounts[K] | undefined): void {
   // Zero never replaces a count.

@@ -1,6 +1,6 @@
 /** The actions of the computer tool in messages, where a call is one action, and in responses, where it is a list. */
 import type { JsonObject } from '../hub/types.ts';
-import { compact, maybeList, maybeObject, maybeString } from '../wire/read.ts';
+import { compact, maybeList, maybeObject, maybeString, tableOf } from '../wire/read.ts';
 
 /** The name of the tool in messages, and of its calls in the hub. */
 export const COMPUTER = 'computer';
@@ -12,8 +12,8 @@ export const STEP = 100;
 /** Seconds that a wait without a length takes. */
 const WAIT_S = 2;
 
-const CLICKS: Readonly<Record<string, string>> = { left: 'left_click', right: 'right_click', wheel: 'middle_click' };
-const BUTTONS: Readonly<Record<string, string>> = { left_click: 'left', right_click: 'right', middle_click: 'wheel' };
+const CLICKS = tableOf({ left: 'left_click', right: 'right_click', wheel: 'middle_click' });
+const BUTTONS = tableOf({ left_click: 'left', right_click: 'right', middle_click: 'wheel' });
 /** Keys that the two name differently: xdotool's, and those of responses. */
 const KEYS = Object.entries({
   Return: 'ENTER',
@@ -72,7 +72,7 @@ export function toMessages(action: JsonObject): JsonObject {
     case 'click':
       if (action.button === 'back' || action.button === 'forward')
         return { action: 'key', text: action.button === 'back' ? 'alt+Left' : 'alt+Right' };
-      return compact({ action: CLICKS[String(action.button)] ?? 'left_click', ...at });
+      return compact({ action: CLICKS.get(String(action.button)) ?? 'left_click', ...at });
     case 'double_click':
       return compact({ action: 'double_click', ...at });
     case 'move':
@@ -119,8 +119,9 @@ export function toResponses({ action: name, coordinate, start_coordinate, text, 
   const action = maybeString(name) ?? '';
   const at = xy(coordinate);
   const keys = keysIn(text) ?? null;
-  if (!at && (action in BUTTONS || NEED_PLACE.includes(action))) return [SCREENSHOT];
-  if (action in BUTTONS) return [{ type: 'click', button: BUTTONS[action], ...at, keys }];
+  const button = BUTTONS.get(action);
+  if (!at && (button || NEED_PLACE.includes(action))) return [SCREENSHOT];
+  if (button) return [{ type: 'click', button, ...at, keys }];
   switch (action) {
     case 'double_click':
       return [{ type: 'double_click', ...at, keys }];
@@ -142,7 +143,7 @@ export function toResponses({ action: name, coordinate, start_coordinate, text, 
       return [{ type: 'type', text: maybeString(text) ?? '' }];
     case 'scroll': {
       const amount = (Number(rest.scroll_amount) || 1) * STEP;
-      const [x, y] = DIRECTIONS[String(rest.scroll_direction)] ?? [0, 1];
+      const [x, y] = DIRECTIONS.get(String(rest.scroll_direction)) ?? [0, 1];
       return [{ type: 'scroll', ...at, scroll_x: x * amount, scroll_y: y * amount }];
     }
     case 'wait':
@@ -151,9 +152,9 @@ export function toResponses({ action: name, coordinate, start_coordinate, text, 
       return [SCREENSHOT];
   }
 }
-const DIRECTIONS: Readonly<Record<string, readonly [number, number]>> = {
+const DIRECTIONS = tableOf<readonly [x: number, y: number]>({
   up: [0, -1],
   down: [0, 1],
   left: [-1, 0],
   right: [1, 0],
-};
+});

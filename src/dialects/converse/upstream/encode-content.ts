@@ -5,18 +5,18 @@ import { asText } from '../../encoding/texts.ts';
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { HubPart, MediaSource } from '../../hub/types.ts';
 import { mimeOf } from '../../wire/media.ts';
-import { compact } from '../../wire/read.ts';
+import { compact, tableOf } from '../../wire/read.ts';
 
 /** Names of formats by media type. */
-type Formats = Readonly<Record<string, string>>;
+type Formats = ReadonlyMap<string, string>;
 
-const IMAGES: Formats = {
+const IMAGES: Formats = tableOf({
   'image/jpeg': 'jpeg',
   'image/png': 'png',
   'image/gif': 'gif',
   'image/webp': 'webp',
-};
-const VIDEOS: Formats = {
+});
+const VIDEOS: Formats = tableOf({
   'video/mp4': 'mp4',
   'video/quicktime': 'mov',
   'video/x-matroska': 'mkv',
@@ -27,8 +27,8 @@ const VIDEOS: Formats = {
   'video/x-ms-wmv': 'wmv',
   'video/wmv': 'wmv',
   'video/3gpp': 'three_gp',
-};
-const AUDIO: Formats = {
+});
+const AUDIO: Formats = tableOf({
   'audio/mpeg': 'mp3',
   'audio/mp3': 'mp3',
   'audio/wav': 'wav',
@@ -39,8 +39,8 @@ const AUDIO: Formats = {
   'audio/opus': 'opus',
   'audio/mp4': 'm4a',
   'audio/webm': 'webm',
-};
-const DOCUMENTS: Formats = {
+});
+const DOCUMENTS: Formats = tableOf({
   'application/pdf': 'pdf',
   'text/csv': 'csv',
   'text/html': 'html',
@@ -50,7 +50,7 @@ const DOCUMENTS: Formats = {
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document': 'docx',
   'application/vnd.ms-excel': 'xls',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
-};
+});
 
 /** The forms of one request: its documents need names that differ. */
 export function partBlocks({ converseFamily }: Capabilities): PartBlocks {
@@ -71,14 +71,14 @@ function media(what: string, source: MediaSource, formats: Formats): Block {
   if (source.kind === 'file_id') return rejectFile(source.id);
   if (source.kind !== 'base64') return reject('conversation', `${what} must be inline data for this model.`);
   const mime = mimeOf(source.mime);
-  const format = formats[mime] ?? rejectType(what, mime, formats);
+  const format = formats.get(mime) ?? rejectType(what, mime, formats);
   return { format, source: { bytes: source.data } };
 }
 
 const rejectType = (what: string, mime: string, formats: Formats): never =>
   reject(
     'conversation',
-    `${what} of type ${mime} are not supported; use ${[...new Set(Object.values(formats))].join(', ')}.`,
+    `${what} of type ${mime} are not supported; use ${[...new Set(formats.values())].join(', ')}.`,
     'invalid_value',
   );
 
@@ -97,7 +97,7 @@ function fileBlock(part: HubPart & { kind: 'file' }, taken: Set<string>): Block 
 
 function documentSource(source: MediaSource): Block {
   if (source.kind === 'text') return { format: 'txt', source: { bytes: Buffer.from(source.text).toString('base64') } };
-  const isText = source.kind === 'base64' && source.mime.startsWith('text/') && !(source.mime in DOCUMENTS);
+  const isText = source.kind === 'base64' && source.mime.startsWith('text/') && !DOCUMENTS.has(source.mime);
   return isText ? { format: 'txt', source: { bytes: source.data } } : media('Files', source, DOCUMENTS);
 }
 

@@ -36,12 +36,12 @@ interface DecodeState {
   readonly pendingCalls: { readonly name: string; readonly callId: string }[];
 }
 
-const ROLES: Readonly<Record<string, 'user' | 'assistant'>> = { user: 'user', function: 'user', model: 'assistant' };
+const ROLES = wire.tableOf<'user' | 'assistant'>({ user: 'user', function: 'user', model: 'assistant' });
 
 function decodeContent(value: unknown, path: string, state: DecodeState): void {
   const content = typeof value === 'string' ? { parts: [{ text: value }] } : wire.needObject(value, path);
   const name = wire.isGiven(content.role) ? wire.needString(content.role, `${path}.role`) : 'user';
-  const role = ROLES[name] ?? wire.wrongValue(`${path}.role`, 'expected user or model.');
+  const role = ROLES.get(name) ?? wire.wrongValue(`${path}.role`, 'expected user or model.');
   for (const [n, part] of partsOf(content, path).entries()) {
     const partPath = `${path}.parts[${n}]`;
     const kind = PART_KINDS.find((name) => wire.isGiven(field(part, name))) ?? 'unknown';

@@ -236,6 +236,13 @@ test('generate request decoder names the path of a wrong type', () => {
   for (const [body, param] of cases) assert.throws(() => decode(body), isRejection('invalid_request', param));
 });
 
+test('generate request decoder rejects a role that only objects of JavaScript have', () => {
+  for (const role of ['constructor', '__proto__']) {
+    const contents = [{ role, parts: [{ text: 'hi' }] }];
+    assert.throws(() => decode({ contents }), isRejection('invalid_value', 'contents[0].role'));
+  }
+});
+
 test('G 4.1 r2: a body of another dialect is rejected with the endpoint that accepts it', () => {
   const endpoint = (body: object) => detectWrongDialect(body)?.endpoint;
   assert.equal(endpoint({ messages: [], max_tokens: 5 }), '/v1/messages');

@@ -2,7 +2,7 @@
 import { reject, rejectFile } from '../../errors/rejection.ts';
 import type { CacheBreakpoint, HubPart, JsonObject, MediaSource } from '../../hub/types.ts';
 import { dataUrl } from '../../wire/media.ts';
-import { compact } from '../../wire/read.ts';
+import { compact, tableOf } from '../../wire/read.ts';
 
 /** Cache breakpoints in wire order. Collected first, because only the last ones are sent. */
 export type BreakpointList = { readonly part: Record<string, unknown>; readonly cache: CacheBreakpoint }[];
@@ -50,7 +50,7 @@ function imageSource(source: MediaSource): JsonObject {
 function filePart(part: HubPart & { kind: 'file' }): Record<string, unknown> {
   const { source, title, context } = part;
   if (source.kind === 'text') return textWithHeading([title, context], source.text);
-  const filename = title ?? `file.${EXTENSIONS[source.kind === 'base64' ? source.mime : ''] ?? 'pdf'}`;
+  const filename = title ?? `file.${EXTENSIONS.get(source.kind === 'base64' ? source.mime : '') ?? 'pdf'}`;
   if (source.kind === 'base64') return { type: 'input_file', filename, file_data: dataUrl(source) };
   if (source.kind === 'url') return { type: 'input_file', file_url: source.url };
   return compact({ type: 'input_file', file_id: ownFileId(source) });
@@ -64,14 +64,14 @@ function fileHeading({ source, title, context }: HubPart & { kind: 'file' }): Js
 }
 
 /** The upstream determines the file type from the name. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
+const EXTENSIONS = tableOf({
   'application/pdf': 'pdf',
   'application/json': 'json',
   'text/plain': 'txt',
   'text/markdown': 'md',
   'text/csv': 'csv',
   'text/html': 'html',
-};
+});
 
 const ownFileId = ({ issuer, id }: MediaSource & { kind: 'file_id' }): string =>
   issuer === 'responses' ? id : rejectFile(id);
