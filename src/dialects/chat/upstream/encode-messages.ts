@@ -88,7 +88,9 @@ const writeItem = forKind<HubItem, EncodeState, void>({
     else if (role === 'user') pushUser(parts, state);
     else state.messages.push({ role, content: encodeContent(parts, state.content) });
   },
-  tool_call: (call, { turn }) => void turn.calls.push(call),
+  tool_call: (call, { turn }) => {
+    turn.calls.push(call);
+  },
   // Written directly after the turn of its call.
   tool_result: (_, state) => endTurn(state),
   compaction: ({ text }, state) => {

@@ -27,13 +27,14 @@ export function encodeImages(request: HubRequest, { capabilities }: UpstreamTarg
   const names = !offersTool || asksByModality ? modalities : (['text', 'image'] as const);
   const wanted = isForced ? (['image'] as const) : names;
   const fromTool = offersTool ? settingsOfTool(tool) : {};
+  const lostSize = fromTool ? [] : ['size'];
   return {
     config: compact({
       responseModalities: wanted?.map((modality) => modality.toUpperCase()),
       imageConfig: imageConfig({ ...image, ...fromTool }),
     }),
     droppedFields: [],
-    droppedToolOptions: tool ? [...imageOptions(tool), ...(fromTool ? [] : ['size'])] : [],
+    droppedToolOptions: tool ? [...imageOptions(tool), ...lostSize] : [],
   };
 }
 

@@ -138,7 +138,9 @@ const EVENT_READERS = {
     state.usage = mergeUsage(state.usage, wire.usage);
     state.hasFinalUsage ||= maybeCount(maybeObject(wire.usage).output_tokens) !== undefined;
   },
-  message_stop: (_, state, out) => void out.push(...finish(state)),
+  message_stop(_, state, out) {
+    out.push(...finish(state));
+  },
   ping(_, state, out) {
     if (state.started) out.push({ kind: 'ping' });
   },

@@ -60,8 +60,21 @@ type Rows = readonly (readonly [type: string, Handler])[];
 
 type PartKind = 'text' | 'refusal' | 'think';
 
-/** Handlers of the deltas of a text, and of the whole text at its end, which is the member `field`. */
-function onText(name: string, kind: PartKind, type: string, index: string, field: string, raw = ''): Rows {
+/** How events carry the text of a part. */
+interface TextEvents {
+  readonly kind: PartKind;
+  /** Of the item. */
+  readonly type: 'message' | 'reasoning';
+  /** Member with the place of the part in the item. */
+  readonly index: 'content_index' | 'summary_index';
+  /** Member with the whole text at its end. */
+  readonly field: 'text' | 'refusal';
+  /** Tells raw reasoning from summaries. */
+  readonly raw?: 'raw';
+}
+
+/** Handlers of the deltas of a text, and of the whole text at its end. */
+function onText(name: string, { kind, type, index, field, raw }: TextEvents): Rows {
   const grow =
     (add: typeof opened.addText, member: string): Handler =>
     (event, state) => {
@@ -108,11 +121,11 @@ const HANDLERS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['response.output_item.added', onItemAdded],
   ['response.content_part.added', ignore],
   ['response.content_part.done', ignore],
-  ...onText('output_text', 'text', 'message', 'content_index', 'text'),
+  ...onText('output_text', { kind: 'text', type: 'message', index: 'content_index', field: 'text' }),
   ['response.output_text.annotation.added', onAnnotation],
-  ...onText('refusal', 'refusal', 'message', 'content_index', 'refusal'),
-  ...onText('reasoning_summary_text', 'think', 'reasoning', 'summary_index', 'text'),
-  ...onText('reasoning_text', 'think', 'reasoning', 'content_index', 'text', 'raw'),
+  ...onText('refusal', { kind: 'refusal', type: 'message', index: 'content_index', field: 'refusal' }),
+  ...onText('reasoning_summary_text', { kind: 'think', type: 'reasoning', index: 'summary_index', field: 'text' }),
+  ...onText('reasoning_text', { kind: 'think', type: 'reasoning', index: 'content_index', field: 'text', raw: 'raw' }),
   ...onArgs('function_call', 'arguments'),
   ...onArgs('custom_tool_call', 'input'),
   ['response.output_item.done', onItemDone],
