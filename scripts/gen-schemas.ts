@@ -16,6 +16,7 @@ const FILES = {
   chat: { type: 'ChatTypes', packages: ['openai'] },
   responses: { type: 'ResponsesTypes', packages: ['openai'] },
   generate: { type: 'GenerateTypes', packages: ['@google/genai'] },
+  objects: { type: 'ObjectTypes', packages: ['@google/genai', 'openai'] },
 } as const;
 type FileName = keyof typeof FILES;
 const NAMES = Object.keys(FILES) as FileName[];
@@ -86,11 +87,9 @@ function schemaOf(name: FileName, folder = ROOT): string {
     const members = ADDED_BY_SDK[type];
     return `${JSON.stringify(type)}:${JSON.stringify(members ? without(schema, members) : schema)}`;
   });
+  const roots = Object.entries(properties).map(([root, schema]) => `"${root}":${JSON.stringify(schema)},\n`);
   return `{"madeFrom":${JSON.stringify(sourcesOf(name))},
-"request":${JSON.stringify(properties.request)},
-"reply":${JSON.stringify(properties.reply)},
-"event":${JSON.stringify(properties.event)},${properties.config ? `\n"config":${JSON.stringify(properties.config)},` : ''}
-"definitions":{
+${roots.join('')}"definitions":{
 ${lines.sort().join(',\n')}
 }}
 `;

@@ -1,6 +1,13 @@
 /** The routes of the simulated server. */
 import { createCache, deleteCache, readCache, updateCache } from './caches.ts';
 import { createCompletion } from './chat/response.ts';
+import {
+  deleteContainer,
+  listContainerFiles,
+  readContainer,
+  readContainerFile,
+  sendContainerFile,
+} from './containers.ts';
 import { batchEmbedContents, createEmbeddings, embedContent } from './embeddings.ts';
 import { Failure, type Shape } from './errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -20,10 +27,6 @@ export interface Route {
   names?: 'model';
 }
 
-/** One that is always there, with whatever file is asked for. */
-const CONTAINER = /^\/v1\/containers\/([^/]+)(?:\/.*)?$/;
-const showContainer: Handler = (exchange, id) => exchange.sendJson({ id, object: 'container', status: 'running' });
-
 export const ROUTES: Route[] = [
   { method: 'POST', path: /^\/v1\/chat\/completions$/, run: createCompletion },
   { method: 'POST', path: /^\/v1\/responses$/, run: createResponse },
@@ -34,8 +37,11 @@ export const ROUTES: Route[] = [
   { method: 'DELETE', path: /^\/v1\/responses\/([^/]+)$/, run: deleteStored },
   { method: 'POST', path: /^\/v1\/responses\/([^/]+)\/cancel$/, run: cancelStored },
   { method: 'GET', path: /^\/v1\/responses\/([^/]+)\/input_items$/, run: listInput },
-  { method: 'GET', path: CONTAINER, run: showContainer },
-  { method: 'DELETE', path: CONTAINER, run: showContainer },
+  { method: 'GET', path: /^\/v1\/containers\/([^/]+)$/, run: readContainer },
+  { method: 'DELETE', path: /^\/v1\/containers\/([^/]+)$/, run: deleteContainer },
+  { method: 'GET', path: /^\/v1\/containers\/([^/]+)\/files$/, run: listContainerFiles },
+  { method: 'GET', path: /^\/v1\/containers\/([^/]+\/files\/[^/]+)$/, run: readContainerFile },
+  { method: 'GET', path: /^\/v1\/containers\/([^/]+)\/files\/[^/]+\/content$/, run: sendContainerFile },
   {
     method: 'POST',
     path: /^\/v1\/alpha\/search$/,

@@ -81,12 +81,11 @@ test('openApi refers only to schemas that it defines', () => {
 });
 
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
-const responsesOf = ({ responses }: Described): ResponseObject[] =>
-  Object.values(responses).map((response) =>
-    '$ref' in response
-      ? (document.components.responses[response.$ref.split('/').at(-1) ?? ''] ?? assert.fail(response.$ref))
-      : response,
-  );
+const shared = (response: ResponseObject | { readonly $ref: string }): ResponseObject =>
+  '$ref' in response
+    ? (document.components.responses[response.$ref.split('/').at(-1) ?? ''] ?? assert.fail(response.$ref))
+    : response;
+const responsesOf = ({ responses }: Described): ResponseObject[] => Object.values(responses).map(shared);
 
 test('openApi describes every operation of every table once, in a chapter of the reference', () => {
   const rows = [...OPERATIONS, ...ADMIN_OPERATIONS, ...CONSOLE_OPERATIONS, ...OPERATOR_OPERATIONS];
@@ -113,8 +112,48 @@ test('openApi has errors with their codes for every operation, and a success for
   }
 });
 
+const resolve = (ref: string): JsonSchema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? false;
+
+interface Keywords {
+  readonly $ref?: string;
+  readonly properties?: object;
+  readonly items?: JsonSchema;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly oneOf?: readonly JsonSchema[];
+  readonly allOf?: readonly JsonSchema[];
+}
+
+/** Any value, or an object with whatever members, also as items of a list. */
+function saysNothing(schema: JsonSchema): boolean {
+  if (typeof schema === 'boolean') return schema;
+  const { $ref, properties, items, anyOf, oneOf, allOf } = schema as Keywords;
+  const choices = anyOf ?? oneOf;
+  if ($ref !== undefined) return saysNothing(resolve($ref));
+  if (properties) return false;
+  if (choices) return choices.some(saysNothing);
+  if (allOf) return allOf.every(saysNothing);
+  if (schema.type === 'array') return saysNothing(items ?? true);
+  return schema.type === undefined || schema.type === 'object';
+}
+
+test('openApi has a schema for every body of every operation', () => {
+  for (const operation of operations)
+    for (const { content = {} } of [operation.requestBody ?? {}, ...responsesOf(operation)])
+      for (const [type, { schema }] of Object.entries(content))
+        assert.ok(!saysNothing(schema), `${operation.operationId}: ${type}`);
+});
+
+/** Its reply is a header. */
+const WITHOUT_CONTENT = ['googleFiles.upload', 'googleFiles.upload.root'];
+
+test('openApi describes the content of every success but 204', () => {
+  for (const { operationId, responses } of operations)
+    for (const [status, response] of Object.entries(responses))
+      if (/^2/.test(status) && !WITHOUT_CONTENT.includes(operationId))
+        assert.equal('content' in shared(response), status !== '204', `${operationId} ${status}`);
+});
+
 test('openApi fits its own examples', () => {
-  const resolve = (ref: string): JsonSchema => document.components.schemas[ref.split('/').at(-1) ?? ''] ?? false;
   for (const operation of operations)
     for (const [type, { schema, example }] of [operation.requestBody ?? {}, ...responsesOf(operation)].flatMap((part) =>
       Object.entries(part.content ?? {}),
@@ -133,7 +172,8 @@ test('queryParameters marks those that a request has to have', () => {
 });
 
 test('openApi describes the stream of every operation that can have one', () => {
-  for (const name of ['messages.create', 'chat.create', 'responses.create', 'images.generate', 'images.edit']) {
+  const streaming = ['messages.create', 'chat.create', 'responses.create', 'images.generate', 'images.edit'];
+  for (const name of [...streaming, 'interactions.create', 'interactions.get']) {
     const operation = operations.find(({ operationId }) => operationId === name) ?? assert.fail(name);
     assert.ok(
       responsesOf(operation).some(({ content = {} }) => 'text/event-stream' in content),

@@ -16,7 +16,7 @@ import {
 } from './inference.ts';
 import { type AdminRequestSchemas, describeAdmin } from './operators.ts';
 import { CONSOLE_COMPONENTS, CONSOLE_SUCCESSES, type ConsoleSchemas, describeConsole } from './people.ts';
-import { describeService } from './service.ts';
+import { describeService, SERVICE_SCHEMAS } from './service.ts';
 import { shareResponses } from './shared-responses.ts';
 import { TAG_GROUPS, TAGS, tagOf } from './tags.ts';
 import { describeVideo, VIDEO_OBJECTS, VIDEO_SCHEMAS } from './video.ts';
@@ -57,6 +57,7 @@ export function openApi({ version, serverUrl = '/', ...schemas }: DocumentOption
         ...INFERENCE_SCHEMAS,
         ...VIDEO_SCHEMAS,
         ...CONSOLE_COMPONENTS,
+        ...SERVICE_SCHEMAS,
         ...definitionsOf(ownFormats(schemas)),
       },
     },

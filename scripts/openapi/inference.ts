@@ -5,6 +5,7 @@ import { CHAT } from './dialects/chat.ts';
 import type { DialectSchemas } from './dialects/dialect.ts';
 import { GENERATE } from './dialects/generate.ts';
 import { MESSAGES } from './dialects/messages.ts';
+import { CACHED_CONTENT, INTERACTION, PROVIDER_OBJECT_SCHEMAS } from './dialects/provider-objects.ts';
 import { RESPONSES } from './dialects/responses.ts';
 import { errorResponses } from './errors.ts';
 import type { HeaderSet } from './headers.ts';
@@ -12,11 +13,14 @@ import { IMAGE_BODIES } from './images.ts';
 import { OPERATION_ERRORS } from './operation-errors.ts';
 import {
   BYTES,
+  bytes,
   INTEGER,
+  JSON_TYPE,
   json,
   listExample,
   listsOf,
   queryOf,
+  ref,
   type Schemas,
   schemaOf,
   schemasOf,
@@ -51,7 +55,11 @@ export function describeInference(operation: Inference): OperationDescription {
     }),
   };
   return {
-    parameters: [...(QUERIES[operation] ?? []), ...(fallsBack(operation) ? [FALLBACK_PARAMETER] : [])],
+    parameters: [
+      ...(QUERIES[operation] ?? []),
+      ...(operation === 'googleFiles.upload' ? UPLOAD_PARAMETERS : []),
+      ...(fallsBack(operation) ? [FALLBACK_PARAMETER] : []),
+    ],
     ...(operation in BODIES && { requestBody: BODIES[operation as WithBody] }),
     responses,
     headerSets: [...headerSets(row, isServed), ...(fallsBack(operation) ? (['fallback'] as const) : [])],
@@ -59,6 +67,12 @@ export function describeInference(operation: Inference): OperationDescription {
 }
 
 const fallsBack = (operation: Inference): boolean => operation !== 'responses.socket' && rules.mayFallBack(operation);
+
+/** Pieces are sent to the link of the reply. */
+const UPLOAD_PARAMETERS = Object.entries({
+  'x-goog-upload-protocol': 'resumable',
+  'x-goog-upload-command': 'start',
+}).map(([name, value]) => ({ name, in: 'header', required: true, schema: { ...TEXT, enum: [value] } }));
 
 const FALLBACK_PARAMETER = {
   name: rules.FALLBACK_HEADER,
@@ -135,7 +149,8 @@ const CONVERTED_RESPONSE = bodyOf(CONVERTED, RESPONSES.request, { model: 'demo-r
 const GENERATED = bodyOf(NATIVE, GENERATE.request, CONTENTS);
 const REQUESTS = [{ model: 'models/demo-embedding', ...EMBED }];
 
-const NO_BODY_NEEDED = bodyOf('None is needed.', 'object', {}, false);
+const NO_BODY_NEEDED = bodyOf('None is needed.', '{ }', {}, false);
+const FORWARDED = bodyOf('None is needed; a body is forwarded unchanged.', '{ }', {}, false);
 const FILE_ID_EXAMPLE = 'dgfile5b2d7c0e9f1a4b3c8d6e7f0a1b2c3d4e';
 
 const BODIES: Readonly<Record<WithBody, object>> = {
@@ -149,8 +164,11 @@ const BODIES: Readonly<Record<WithBody, object>> = {
   'responses.create': CONVERTED_RESPONSE,
   'responses.inputTokens': CONVERTED_RESPONSE,
   'responses.compact': CONVERTED_RESPONSE,
-  'responses.cancel': bodyOf('None is needed; a body is forwarded unchanged.', 'object', {}, false),
-  'search.create': bodyOf(NATIVE, 'object', { model: 'demo-responses', commands: { search_query: [{ q: 'news' }] } }),
+  'responses.cancel': FORWARDED,
+  'search.create': bodyOf(NATIVE, 'SearchRequest', {
+    model: 'demo-responses',
+    commands: { search_query: [{ q: 'news' }] },
+  }),
   'embeddings.create': bodyOf(NATIVE, 'EmbeddingsRequest', { model: 'demo-embedding', input: HELLO }),
   'files.create': {
     required: true,
@@ -172,14 +190,16 @@ const BODIES: Readonly<Record<WithBody, object>> = {
   },
   'googleFiles.upload': {
     required: false,
-    description: 'With the command `start` what is known of the file as JSON, with `upload` a piece of its content.',
-    content: { 'application/octet-stream': { schema: BYTES, example: '...' } },
+    description: 'What is known of the file; its content is sent to the link of the reply.',
+    content: {
+      [JSON_TYPE]: { schema: ref('GenerateUpload'), example: { file: { displayName: 'report.pdf' } } },
+    },
   },
   'conversations.create': bodyOf('Items are in the form of `input`.', 'ConversationRequest', {
     items: [{ type: 'message', role: 'user', content: HELLO }],
   }),
-  'conversations.update': bodyOf('The new metadata.', '{ metadata: object }', { metadata: { topic: 'demo' } }),
-  'conversations.addItems': bodyOf(`At most ${rules.CONVERSATIONS.added} items.`, '{ items: object[] }', {
+  'conversations.update': bodyOf('The new metadata.', 'ConversationChange', { metadata: { topic: 'demo' } }),
+  'conversations.addItems': bodyOf(`At most ${rules.CONVERSATIONS.added} items.`, 'ConversationAddition', {
     items: [{ type: 'message', role: 'user', content: HELLO }],
   }),
   'batches.create': bodyOf(
@@ -201,10 +221,10 @@ const BODIES: Readonly<Record<WithBody, object>> = {
   'generate.create': GENERATED,
   'generate.stream': GENERATED,
   'generate.count': bodyOf(NATIVE, 'GenerateCountRequest', CONTENTS),
-  'interactions.create': bodyOf(NATIVE, 'object', { model: 'demo-generate', input: HELLO }),
-  'interactions.cancel': bodyOf('None is needed; a body is forwarded unchanged.', 'object', {}, false),
-  'caches.create': bodyOf(NATIVE, 'object', { model: 'models/demo-generate', ...CONTENTS, ttl: '600s' }),
-  'caches.update': bodyOf('When it expires, as `ttl` or `expireTime`.', 'object', { ttl: '3600s' }),
+  'interactions.create': bodyOf(NATIVE, 'InteractionRequest', { model: 'demo-generate', input: HELLO }),
+  'interactions.cancel': FORWARDED,
+  'caches.create': bodyOf(NATIVE, 'CachedContentRequest', { model: 'models/demo-generate', ...CONTENTS, ttl: '600s' }),
+  'caches.update': bodyOf('When it expires, as `ttl` or `expireTime`.', 'CachedContentChange', { ttl: '3600s' }),
   'generate.embed': bodyOf(NATIVE, 'GenerateEmbedRequest', EMBED),
   'generate.batchEmbed': bodyOf(NATIVE, 'GenerateBatchEmbedRequest', { requests: REQUESTS }),
 };
@@ -233,8 +253,9 @@ const IMAGES = withStream(
   'Events `image_generation.partial_image` and `image_generation.completed`, or `image_edit.*`',
 );
 
-const INTERACTION = json('The interaction, or a stream of its events, as the provider returns it', 'object');
-const CACHE = { 200: json('What the provider says of it, without content', 'object') };
+const CACHE = { 200: CACHED_CONTENT };
+/** As Google's APIs say that something is gone. */
+const GONE = json('It is deleted', '{ }', {});
 const FILE_EXAMPLE = {
   id: FILE_ID_EXAMPLE,
   object: 'file',
@@ -251,7 +272,7 @@ const FILE = json(
   'File | MessagesFile',
   FILE_EXAMPLE,
 );
-const CONTENT = { description: 'The content', content: { 'application/octet-stream': { schema: BYTES } } };
+const CONTENT = bytes('The content, with the type of the file', '*/*');
 
 const BATCH = { 200: json('The batch', 'Batch') };
 const MESSAGE_BATCH = { 200: json('The batch', 'MessageBatch') };
@@ -277,7 +298,9 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   },
   'responses.cancel': { 200: json('The cancelled response', RESPONSES.reply) },
   'responses.inputItems': { 200: json('A page of items, newest first', 'ResponsesInputItems') },
-  'search.create': { 200: json('What was found, as the provider returns it', 'object') },
+  'search.create': {
+    200: json('What was found, as the provider returns it', 'SearchReply', { output: 'Found.', results: [] }),
+  },
   'embeddings.create': {
     200: json('The vectors', 'EmbeddingsReply', {
       object: 'list',
@@ -300,26 +323,33 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   'files.list': { 200: json('A page of files, newest first', 'FileList | MessagesFileList') },
   'files.get': { 200: FILE },
   'files.content': { 200: CONTENT },
-  'files.delete': { 200: json('It is deleted', 'object', { id: FILE_EXAMPLE.id, object: 'file', deleted: true }) },
+  'files.delete': {
+    200: json('It is deleted', 'FileDeleted | MessagesFileDeleted', {
+      id: FILE_ID_EXAMPLE,
+      object: 'file',
+      deleted: true,
+    }),
+  },
   'googleFiles.upload': {
-    200: json(
-      'With the last piece the file; before, the header `x-goog-upload-url` says where to send pieces',
-      'GenerateUploaded',
-    ),
+    200: { description: 'The upload has begun; the header `x-goog-upload-url` says where to send the pieces' },
   },
   'googleFiles.list': { 200: json('A page of files', '{ files: GenerateFile[], nextPageToken?: string }') },
   'googleFiles.get': { 200: json('The file', 'GenerateFile') },
   'googleFiles.content': { 200: CONTENT },
-  'googleFiles.delete': { 200: json('It is deleted', 'object', {}) },
+  'googleFiles.delete': { 200: GONE },
   'conversations.create': CONVERSATION_REPLY,
   'conversations.get': CONVERSATION_REPLY,
   'conversations.update': CONVERSATION_REPLY,
   'conversations.delete': {
-    200: json('It is deleted', 'object', { id: 'conv_dg5b2d', object: 'conversation.deleted', deleted: true }),
+    200: json('It is deleted', 'ConversationDeleted', {
+      id: 'conv_dg5b2d',
+      object: 'conversation.deleted',
+      deleted: true,
+    }),
   },
   'conversations.addItems': CONVERSATION_ITEMS,
   'conversations.items': CONVERSATION_ITEMS,
-  'conversations.item': { 200: json('The item', 'object') },
+  'conversations.item': { 200: json('The item', 'ConversationItem') },
   'conversations.removeItem': CONVERSATION_REPLY,
   'batches.create': BATCH,
   'batches.list': { 200: json('A page of batches, newest first', 'BatchList') },
@@ -329,9 +359,9 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   'messageBatches.list': { 200: json('A page of batches, newest first', 'MessageBatchList') },
   'messageBatches.get': MESSAGE_BATCH,
   'messageBatches.cancel': MESSAGE_BATCH,
-  'messageBatches.results': { 200: CONTENT },
+  'messageBatches.results': { 200: bytes('A line for each request', 'application/jsonl', TEXT) },
   'messageBatches.delete': {
-    200: json('It is deleted', 'object', { id: 'batch_7Hq2bVxN', type: 'message_batch_deleted' }),
+    200: json('It is deleted', 'MessageBatchDeleted', { id: 'batch_7Hq2bVxN', type: 'message_batch_deleted' }),
   },
   'usage.get': { 200: json('Balance, limits and usage', 'Usage') },
   'usage.request': { 200: json('The call', 'RequestUsage') },
@@ -352,25 +382,22 @@ const SUCCESSES: Readonly<Record<Inference, Readonly<Record<string, object>>>> =
   'generate.count': { 200: json('The number of tokens', 'GenerateCount', { totalTokens: 12 }) },
   'interactions.create': { 200: INTERACTION },
   'interactions.get': { 200: INTERACTION },
-  'interactions.delete': { 200: INTERACTION },
-  'interactions.cancel': { 200: INTERACTION },
+  'interactions.delete': { 200: GONE },
+  'interactions.cancel': { 200: json('The cancelled interaction', 'Interaction') },
   'containers.create': {},
   'containers.list': {
-    200: json(
-      'A page',
-      '{ object: string, data: object[], first_id: string | null, last_id: string | null, has_more: boolean }',
-    ),
+    200: json('A page, newest first', 'ContainerList'),
   },
-  'containers.get': { 200: json('What the provider says of it', 'object') },
-  'containers.delete': { 200: json('It is deleted', 'object') },
-  'containers.files': { 200: json('A page of what the provider says', 'object') },
-  'containers.file': { 200: json('What the provider says of it', 'object') },
+  'containers.get': { 200: json('What the provider says of it', 'Container') },
+  'containers.delete': { 200: json('It is deleted', 'ContainerDeleted') },
+  'containers.files': { 200: json('A page of what the provider says', 'ContainerFileList') },
+  'containers.file': { 200: json('What the provider says of it', 'ContainerFile') },
   'containers.content': { 200: CONTENT },
   'caches.create': CACHE,
-  'caches.list': { 200: json('A page', '{ cachedContents?: object[], nextPageToken?: string }') },
+  'caches.list': { 200: json('A page, newest first', 'CachedContentList') },
   'caches.get': CACHE,
   'caches.update': CACHE,
-  'caches.delete': { 200: json('It is deleted', 'object', {}) },
+  'caches.delete': { 200: GONE },
   'generate.embed': {
     200: json('The vector', 'GenerateEmbedding', { embedding: { values: [0.013, -0.021] } }),
   },
@@ -386,6 +413,7 @@ export const INFERENCE_SCHEMAS: Schemas = {
   ...CHAT.schemas,
   ...RESPONSES.schemas,
   ...GENERATE.schemas,
+  ...PROVIDER_OBJECT_SCHEMAS,
   ...schemasOf(
     `
 EmbeddingsRequest: model: model, input: string | any[] (a text, several, or token numbers), dimensions?: integer,
@@ -395,27 +423,37 @@ EmbeddingsReply: object: "list", model: string, data: { object: string, index: i
 closed File: id: string, object: "file", bytes: integer, created_at: seconds, expires_at: seconds, filename: string, purpose: string,
   status: "processed", status_details: null
 closed FileList: object: "list", data: File[], first_id: string | null, last_id: string | null, has_more: boolean
-closed MessagesFile: id: string, type: "file", filename: string, mime_type: string, size_bytes: integer, created_at: time, expires_at: time,
-  downloadable: boolean
+closed FileDeleted: id: string, object: "file", deleted: true
+MessagesFile: id: string, type: "file", filename: string, mime_type: string, size_bytes: integer, created_at: time,
+  expires_at?: time | null, downloadable?: boolean
+MessagesFileDeleted: id: string, type: "file_deleted"
 closed MessagesFileList: data: MessagesFile[], next_page: string | null, first_id: string | null, last_id: string | null, has_more: boolean
 closed GenerateFile: name: string, displayName: string, mimeType: string, sizeBytes: string, createTime: time, updateTime: time,
   expirationTime: time, uri: string, downloadUri: string, state: "ACTIVE", source: "UPLOADED"
+GenerateUpload: file?: { displayName?: string, mimeType?: string }
 closed GenerateUploaded: file: GenerateFile
-ConversationRequest: items?: object[], metadata?: object
+ConversationRequest: items?: ResponsesItem[], metadata?: object
+ConversationChange: metadata: object
+ConversationAddition: items: ResponsesItem[]
+ConversationItem: id: string, type: string (message, function_call, function_call_output, reasoning, ...), status?: any, role?: any,
+  content?: any (of a message: a list of parts)
+closed ConversationDeleted: id: string, object: "conversation.deleted", deleted: true
 closed Conversation: id: string, object: "conversation", created_at: seconds, metadata: object
-closed ConversationItems: object: "list", data: object[], first_id: string | null, last_id: string | null, has_more: boolean
+closed ConversationItems: object: "list", data: ConversationItem[], first_id: string | null, last_id: string | null, has_more: boolean
 BatchRequest: input_file_id: string (of the requests), endpoint: <${Object.keys(rules.BATCH_ENDPOINTS).join(' ')}>, completion_window?: "24h",
   metadata?: object
-MessageBatchRequest: requests: { custom_id: string, params: object }[]
-closed Batch: id: string, object: "batch", endpoint: string, errors: object | null (what is wrong with lines of a failed batch), input_file_id: string,
+MessageBatchRequest: requests: { custom_id: string, params: MessagesRequest }[]
+closed Batch: id: string, object: "batch", endpoint: string, errors: BatchErrors | null (of a failed batch), input_file_id: string,
   completion_window: "24h", status: <in_progress completed failed expired cancelling cancelled>, output_file_id: string | null,
   error_file_id: string | null, created_at: seconds, in_progress_at: seconds, expires_at: seconds, finalizing_at: seconds | null,
   completed_at: seconds | null, failed_at: seconds | null, expired_at: seconds | null, cancelling_at: seconds | null, cancelled_at: seconds | null,
   request_counts: { total: integer, completed: integer, failed: integer }, metadata: object
+closed BatchErrors: object: "list", data: { code: string, message: string, param: string, line: integer }[] (what is wrong with lines)
 closed BatchList: object: "list", data: Batch[], first_id: string | null, last_id: string | null, has_more: boolean
 closed MessageBatch: id: string, type: "message_batch", processing_status: <in_progress canceling ended>,
   request_counts: { processing: integer, succeeded: integer, errored: integer, canceled: integer, expired: integer }, created_at: time,
   expires_at: time, ended_at: time | null, cancel_initiated_at: time | null, archived_at: null, results_url: string | null
+closed MessageBatchDeleted: id: string, type: "message_batch_deleted"
 closed MessageBatchList: data: MessageBatch[], next_page: string | null, first_id: string | null, last_id: string | null, has_more: boolean
 ImagesReply: created: seconds, data?: { b64_json?: string, url?: string, revised_prompt?: string }[], usage?: object
 closed Model: id: string, object: "model", owned_by: string (the group), type: "model", display_name: string,
@@ -441,6 +479,10 @@ const QUERIES: Readonly<Partial<Record<Inference, readonly object[]>>> = {
     purpose?: string, after_id?: string (of messages clients), before_id?: string (of messages clients),
     page?: string ('next_page' of the previous page, of messages clients)`),
   'conversations.items': query(`limit?: count (items of a page), after?: string ('last_id' of the previous page),
+    order?: <asc desc> ('desc' by default)`),
+  'interactions.get': query(`stream?: <true false> ('true': the events of the interaction),
+    last_event_id?: string (with 'stream': only events after this one), include_input?: <true false>`),
+  'containers.files': query(`limit?: count (files of a page), after?: string ('last_id' of the previous page),
     order?: <asc desc> ('desc' by default)`),
   'containers.list': query("limit?: count (containers of a page), after?: string ('last_id' of the previous page)"),
   'batches.list': query("limit?: count (batches of a page), after?: string ('last_id' of the previous page)"),

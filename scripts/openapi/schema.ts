@@ -16,7 +16,7 @@ export const TEXT = { type: 'string' } as const;
 export const INTEGER = { type: 'integer' } as const;
 export const BYTES = { ...TEXT, format: 'binary' } as const;
 /** Whatever the dialect, the provider or the configuration holds. */
-export const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
+const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
 
 const WORDS: Schemas = {
   string: TEXT,

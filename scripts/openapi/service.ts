@@ -3,7 +3,7 @@ import type { OperatorOperation } from '../../src/rules/index.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
 import { OPERATION_ERRORS } from './operation-errors.ts';
-import { ANY_OBJECT, bytes, json, ranged, TEXT } from './schema.ts';
+import { BYTES, bytes, JSON_TYPE, json, ranged, ref, schemasOf, TEXT } from './schema.ts';
 import { VIDEO_OPERATION_ERRORS } from './video-errors.ts';
 
 type Responses = Readonly<Record<string, object>>;
@@ -27,7 +27,7 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     ...errorResponses('openai', metrics),
   },
   'operator.openapi': {
-    200: json('This document', 'object'),
+    200: json('This document', 'OpenApiDocument'),
     304: { description: 'The client has the document' },
   },
   'characters.preview': {
@@ -40,7 +40,7 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     ...errorResponses('openai', [...file, 'file_not_found', 'rate_limit_exceeded']),
   },
   'files.piece': {
-    200: json('The file, after the last piece', 'object'),
+    200: json('The file, after the last piece', 'GenerateUploaded'),
     204: { description: 'The piece is kept' },
     ...errorResponses('generate', [...every, ...body, 'file_not_found', 'invalid_value', 'request_too_large']),
   },
@@ -53,16 +53,21 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     404: bytes('A page that says what is wrong', 'text/html', TEXT),
   },
   'provider.report': {
-    200: json('The state is noted', 'object'),
-    204: { description: 'The state is noted' },
+    200: json('The task is read at its provider', '{ }', {}),
     ...errorResponses('openai', [...every, ...body, ...file]),
   },
 };
 
 const BODIES: Partial<Record<OperatorOperation, object>> = {
-  'provider.report': { 'application/json': { schema: ANY_OBJECT } },
-  'files.piece': { '*/*': { schema: { type: 'string', format: 'binary' } } },
+  'provider.report': { [JSON_TYPE]: { schema: ref('ProviderReport') } },
+  'files.piece': { '*/*': { schema: BYTES } },
 };
+
+export const SERVICE_SCHEMAS = schemasOf(`
+OpenApiDocument: openapi: string, info: { title: string, version: string, description: string }, servers: { url: string }[],
+  tags: { name: string }[], paths: object, components: object
+ProviderReport: id?: string (of the task at the provider), data?: { id?: string (of the task at another Dragoman) }
+`);
 
 export const describeService = (operation: OperatorOperation): OperationDescription => ({
   parameters: [],

@@ -7,11 +7,27 @@ export interface FuzzRequest {
   readonly method: string;
   /** With the query. */
   readonly target: string;
+  /** Those that the operation requires with a fixed value. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly type?: string;
   readonly body?: string;
 }
 
+/** By the name of the path parameter, or by that and the family of the operation: `interactions.response_id`. */
 export type Ids = Readonly<Record<string, readonly string[]>>;
+
+const idsFor = ({ operationId }: ListedOperation, name: string, ids: Ids): readonly string[] | undefined =>
+  ids[`${operationId.split('.')[0]}.${name}`] ?? ids[name];
+
+const headersOf = ({ parameters = [] }: ListedOperation): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    parameters
+      .filter((parameter) => parameter.in === 'header' && parameter.required)
+      .flatMap(({ name, schema }) => {
+        const { enum: [value] = [] } = schema as { readonly enum?: readonly string[] };
+        return value === undefined ? [] : [[name, value]];
+      }),
+  );
 
 const JSON_TYPE = 'application/json';
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
@@ -50,26 +66,31 @@ const TYPES = [JSON_TYPE, 'application/json; charset=utf-8', 'text/plain', 'mult
 export function exampleRequests(operation: ListedOperation, ids: Ids): FuzzRequest[] {
   const target = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const described = operation.parameters?.find((parameter) => parameter.name === name);
-    return described?.example ?? ids[name]?.[0] ?? 'x';
+    return described?.example ?? idsFor(operation, name, ids)?.[0] ?? 'x';
   });
   const content = operation.requestBody?.content[JSON_TYPE];
-  if (!operation.requestBody) return [{ method: operation.method, target: withGuards(operation, target, '') }];
+  const request = {
+    method: operation.method,
+    target: withGuards(operation, target, ''),
+    headers: headersOf(operation),
+  };
+  if (!operation.requestBody) return [request];
   if (content?.example === undefined) return [];
-  const body = JSON.stringify(content.example);
-  return [{ method: operation.method, target: withGuards(operation, target, ''), type: JSON_TYPE, body }];
+  return [{ ...request, type: JSON_TYPE, body: JSON.stringify(content.example) }];
 }
 
 export function requestsOf(operation: ListedOperation, document: ApiDocument, ids: Ids): fc.Arbitrary<FuzzRequest> {
   return fc
     .record({
       method: often(92, fc.constant(operation.method), fc.constantFrom(...METHODS)),
-      path: pathOf(operation.path, ids),
+      path: pathOf(operation, ids),
       query: queryOf(operation, document),
       content: bodyOf(operation, document),
     })
     .map(({ method, path, query, content }) => ({
       method,
       target: withGuards(operation, path, query),
+      headers: headersOf(operation),
       ...(method !== 'GET' && method !== 'HEAD' && content),
     }));
 }
@@ -77,10 +98,11 @@ export function requestsOf(operation: ListedOperation, document: ApiDocument, id
 const often = <T>(percent: number, one: fc.Arbitrary<T>, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: percent, arbitrary: one }, { weight: 100 - percent, arbitrary: other });
 
-function pathOf(path: string, ids: Ids): fc.Arbitrary<string> {
+function pathOf(operation: ListedOperation, ids: Ids): fc.Arbitrary<string> {
+  const { path } = operation;
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   const segments = names.map((name) =>
-    often(70, fc.constantFrom(...(ids[name] ?? ['unknown'])), fc.constantFrom(...ODD_SEGMENTS)),
+    often(70, fc.constantFrom(...(idsFor(operation, name, ids) ?? ['unknown'])), fc.constantFrom(...ODD_SEGMENTS)),
   );
   return fc.tuple(...segments).map((values) => {
     let n = 0;

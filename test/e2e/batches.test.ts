@@ -295,6 +295,22 @@ describe("Anthropic's SDK", () => {
     await assert.rejects(client.create({ requests: [first, first] as never }), /requests\[1\]\.custom_id/);
     await assert.rejects(client.create({ requests: [] }), /requests/);
   });
+
+  test('a request with a member twice is invalid', async () => {
+    const twice = [
+      '{"custom_id":"a","custom_id":"a","params":{}}',
+      '{"custom_id":"a","params":{"stream":1,"stream":1}}',
+    ];
+    for (const request of twice) {
+      const response = await fetch(`${gateway.url}/v1/messages/batches`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${keyOf('claude')}`, 'content-type': 'application/json' },
+        body: `{"requests":[${request}]}`,
+      });
+      const { error } = (await response.json()) as { error: { code: string } };
+      assert.deepEqual([response.status, error.code], [400, 'invalid_request'], request);
+    }
+  });
 });
 
 describe('isolation', () => {

@@ -1,4 +1,4 @@
-/** The types of the four dialects as the SDKs publish them. `npm run gen -- schemas` turns them into test/schemas. */
+/** The types of the four dialects, and of what providers keep for callers, as the SDKs publish them. `npm run gen -- schemas` turns them into test/schemas. */
 import type { ErrorResponse } from '@anthropic-ai/sdk/resources';
 import type {
   BetaCompactionBlock,
@@ -10,10 +10,13 @@ import type {
 } from '@anthropic-ai/sdk/resources/beta/messages/messages';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages/messages';
 import type {
+  CachedContent,
   Content,
+  CreateCachedContentConfig,
   GenerateContentConfig,
   GenerateContentResponse,
   GenerationConfig,
+  Interactions,
   SafetySetting,
   Tool,
   ToolConfig,
@@ -24,6 +27,8 @@ import type {
   ChatCompletionChunk,
   ChatCompletionCreateParamsBase,
 } from 'openai/resources/chat/completions/completions';
+import type { ContainerRetrieveResponse } from 'openai/resources/containers/containers';
+import type { FileRetrieveResponse } from 'openai/resources/containers/files/files';
 import type { Response, ResponseCreateParamsBase, ResponseStreamEvent } from 'openai/resources/responses/responses';
 import type { ErrorObject } from 'openai/resources/shared';
 
@@ -74,4 +79,19 @@ export interface GenerateTypes {
   };
   reply: GenerateContentResponse;
   event: GenerateContentResponse | { error: { code: number; message: string; status: string; details?: unknown[] } };
+}
+
+/** By the name in the reference. The SDK has a flat configuration of cached contents; the request is the body that it sends. */
+export interface ObjectTypes {
+  InteractionRequest: Interactions.CreateModelInteractionParamsNonStreaming;
+  Interaction: Interactions.Interaction;
+  CachedContentRequest: Pick<CreateCachedContentConfig, 'ttl' | 'expireTime' | 'displayName' | 'toolConfig'> & {
+    model: string;
+    contents?: Content[];
+    systemInstruction?: Content;
+    tools?: Tool[];
+  };
+  CachedContent: CachedContent;
+  Container: ContainerRetrieveResponse;
+  ContainerFile: FileRetrieveResponse;
 }

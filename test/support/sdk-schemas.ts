@@ -26,6 +26,11 @@ export function sdkSchemas(dialect: Dialect): SdkSchemas {
   return schemas;
 }
 
+/** What providers keep for callers, by its name in the reference. */
+export const sdkObjects = () =>
+  JSON.parse(readFileSync(join(FOLDER, 'objects.json'), 'utf8')) as Readonly<Record<string, JsonSchema>> &
+    Pick<SdkSchemas, 'definitions'>;
+
 const REF_PREFIX = '#/definitions/';
 
 export const resolverOf = (dialect: Dialect, definitions = sdkSchemas(dialect).definitions): Resolve => {

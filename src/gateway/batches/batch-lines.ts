@@ -59,12 +59,12 @@ function listedLines(bytes: Buffer, steps: StepBudget): BatchLines {
   if (elements.length === 0) throw failAt('invalid_value', 'requests', 'expected a list with at least one request.');
   if (elements.length > BATCHES.lines) throw failAt('invalid_value', 'requests', TOO_MANY);
   const seen = new Set<unknown>();
-  const lines = elements.map((span, n): BatchLine => {
+  const read = (span: Span, n: number): BatchLine => {
     const found = readLine(bytes, membersAt(bytes, span, LINE_MEMBERS), { body: 'params', seen });
     if ('message' in found) throw failAt('invalid_value', `requests[${n}].${found.param}`, found.message);
     return found;
-  });
-  return { lines, errors: [] };
+  };
+  return { lines: asJson(() => elements.map(read)), errors: [] };
 }
 
 function linesOfFile(bytes: Buffer, url: string, steps: StepBudget): BatchLines {
