@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { SettingReport } from '../../../src/schemas/index.ts';
 import { admin } from '../api/admin.ts';
 import { language, t } from '../language.ts';
+import { Sentence } from '../parts/code.tsx';
 import { Load, Page } from '../parts/page.tsx';
 import { Badge } from '../parts/state.tsx';
 import { type Column, Table } from '../parts/table.tsx';
@@ -21,7 +22,11 @@ const COLUMNS: readonly Column<SettingReport>[] = [
   },
   {
     head: 'Meaning',
-    cell: ({ name, about }) => <span className="muted">{meanings[name] ?? about}</span>,
+    cell: ({ name, about }) => (
+      <span className="muted">
+        <Sentence text={meanings[name] ?? about} />
+      </span>
+    ),
     kind: 'prose',
   },
 ];

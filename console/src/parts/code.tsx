@@ -1,6 +1,12 @@
 /** Code to copy, and JSON to unfold. */
 import { t } from '../language.ts';
+import { codeParts } from './inline.ts';
 import { copyText } from './values.tsx';
+
+/** A sentence in which code stands between backticks. */
+export const Sentence = ({ text }: { readonly text: string }) =>
+  // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence stay
+  codeParts(text).map((part, n) => (n % 2 === 1 ? <code key={n}>{part}</code> : part));
 
 interface SnippetProps {
   readonly text: string;
