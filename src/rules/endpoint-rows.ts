@@ -18,7 +18,9 @@ export interface NativeCell {
   readonly kind: 'native';
   readonly dialect: Dialect;
   readonly feature?: Feature;
-  /** Requests are converted to the first of these dialects that an account speaks, if it does not speak the one before. */
+  /**
+   * Requests are converted to the first of these dialects that an account speaks, if it does not speak the one before.
+   */
   readonly otherwise?: readonly UpstreamDialect[];
   /** Clouds do not have the endpoint, so that their accounts are not used. */
   readonly isDirect?: true;
@@ -29,7 +31,10 @@ export interface ConvertCell {
   /** As in a native cell. */
   readonly otherwise?: readonly UpstreamDialect[];
 }
-/** Native on accounts with the feature, converted on the others. With `to` = `dialect` the gateway estimates the count itself. */
+/**
+ * Native on accounts with the feature, converted on the others. With `to` = `dialect` the gateway estimates the count
+ * itself.
+ */
 export interface PreferCell {
   readonly kind: 'prefer';
   readonly dialect: Dialect;
@@ -59,7 +64,10 @@ export type RequestBody =
   | { readonly content: 'none' }
   | { readonly content: 'json' | 'multipart' | 'multipart-or-json' | 'bytes'; readonly limit: BodyClass };
 
-/** How the native path reads a request: what the body is, where the model is named, or the id of a stored object. `none` where no cell is native. */
+/**
+ * How the native path reads a request: what the body is, where the model is named, or the id of a stored object. `none`
+ * where no cell is native.
+ */
 export type RequestReader =
   | 'json'
   | 'search'
@@ -71,7 +79,10 @@ export type RequestReader =
   | 'stored'
   | 'none';
 
-/** `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be free. */
+/**
+ * `metered`: admitted against the balance and charged by usage. There is no default: a new row has to say `free` to be
+ * free.
+ */
 export type BillingMode = 'metered' | 'free';
 
 /** Which limits of `TIMEOUTS` hold for the upstream call; `reply` is `stream` or `unary`, as the request asks. */
@@ -83,7 +94,10 @@ interface Row {
   readonly method: Method;
   /** `{name}` is one path segment; `{model}:verb` is a segment that ends in a verb. */
   readonly path: string;
-  /** Another path of the operation: its root form without a version (G 4.1 r1), or the native endpoint under `/v1` (G 4.6). */
+  /**
+   * Another path of the operation: its root form without a version (G 4.1 r1), or the native endpoint under `/v1` (G
+   * 4.6).
+   */
   readonly alias?: string;
   readonly errorFormat: ErrorFormat;
   readonly body: RequestBody;

@@ -1,6 +1,7 @@
 /**
- * Every operation of both documents, with lookups. Routes, rejections, body limits, billing, timeouts, OpenAPI and docs/endpoints.md are
- * derived from the rows: of document 1 in inference-endpoints.ts, of document 2 in video-endpoints.ts.
+ * Every operation of both documents, with lookups. Routes, rejections, body limits, billing, timeouts, OpenAPI and
+ * docs/endpoints.md are derived from the rows: of document 1 in inference-endpoints.ts, of document 2 in
+ * video-endpoints.ts.
  */
 import type { ConvertibleRow, ErrorFormat, OwnCell, ServedCell, UnconvertedRow } from './endpoint-rows.ts';
 import type { Dialect, Style, UpstreamDialect } from './groups.ts';

@@ -1,4 +1,6 @@
-/** Numbers of the fallback: lines of other groups that take a call while every account of its own group is out (ADR 20). */
+/**
+ * Numbers of the fallback: lines of other groups that take a call while every account of its own group is out (ADR 20).
+ */
 import { type ConvertCell, type InferenceOperation, inferenceRow, type ServedCell } from './endpoints.ts';
 import type { Style } from './groups.ts';
 
@@ -9,16 +11,25 @@ export const FALLBACK = {
   attempts: 6,
   /** No attempt begins on a further line after this time. */
   withinMs: 150_000,
-  /** How long the first byte is awaited while another line can take the call. A whole response has none until all of it is written. */
+  /**
+   * How long the first byte is awaited while another line can take the call. A whole response has none until all of it
+   * is written.
+   */
   firstByteMs: { stream: 30_000, unary: 120_000 },
-  /** A whole response that takes as long as the first byte of a stream is given up when the circuit of its account opens; asked so often. */
+  /**
+   * A whole response that takes as long as the first byte of a stream is given up when the circuit of its account
+   * opens; asked so often.
+   */
   circuitCheckMs: 5_000,
 } as const;
 
 /** Of requests: `none` keeps the call in its own group. Of responses: the line that served the call. */
 export const FALLBACK_HEADER = 'x-gateway-fallback';
 
-/** Operations that can fall back to another group. Not vectors, which differ by model, pictures, or what one provider holds. */
+/**
+ * Operations that can fall back to another group. Not vectors, which differ by model, pictures, or what one provider
+ * holds.
+ */
 const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set([
   'messages.create',
   'chat.create',
@@ -29,7 +40,9 @@ const FALLING_BACK: ReadonlySet<InferenceOperation> = new Set([
 
 export const mayFallBack = (operation: InferenceOperation): boolean => FALLING_BACK.has(operation);
 
-/** Keys of these groups cannot send such requests by themselves (G 4.1), but a line of such a group may take over one. */
+/**
+ * Keys of these groups cannot send such requests by themselves (G 4.1), but a line of such a group may take over one.
+ */
 const GENERATE_CELLS: Readonly<Record<Style, ConvertCell | undefined>> = {
   responses: { kind: 'convert', to: 'responses', otherwise: ['chat', 'converse'] },
   messages: { kind: 'convert', to: 'messages', otherwise: ['converse'] },

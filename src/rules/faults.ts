@@ -32,7 +32,10 @@ const OF_ATTEMPT: Effect = { ...OF_REQUEST, failover: true };
 const COUNTED: Effect = { failover: true, cooldownMs: 0, cools: 'model', effect: 'count' };
 const UNSURE: Effect = { ...COUNTED, maybeAccepted: true };
 const out = (cools: Effect['cools'], cooldownMs: number, effect: Effect['effect']): Effect => ({
-  ...{ failover: true, cooldownMs, cools, effect },
+  failover: true,
+  cooldownMs,
+  cools,
+  effect,
   ...(effect !== 'avoid' && { showsMessage: true }),
 });
 const fault = (means: string, code: ErrorCode, effect: Effect): FaultRow => ({ means, ...effect, code });

@@ -63,7 +63,10 @@ export const NOT_FORWARDED: ReadonlySet<string> = new Set([
   'if-range',
 ]);
 
-/** Rejected on native generate-content calls: they change the method or form of the response, so that client or charge cannot read it. */
+/**
+ * Rejected on native generate-content calls: they change the method or form of the response, so that client or charge
+ * cannot read it.
+ */
 export const REFUSED_BY_GENERATE: readonly string[] = [
   'x-goog-fieldmask',
   'x-goog-encode-response-if-executable',
@@ -72,7 +75,10 @@ export const REFUSED_BY_GENERATE: readonly string[] = [
   'x-method-override',
 ];
 
-/** Returned to the client: headers that describe the response. Limits, ids and names of our upstream account are removed. */
+/**
+ * Returned to the client: headers that describe the response. Limits, ids and names of our upstream account are
+ * removed.
+ */
 export const PASSED_BACK: ReadonlySet<string> = new Set([
   'content-type',
   'content-length',
@@ -90,5 +96,7 @@ export const PASSED_BACK: ReadonlySet<string> = new Set([
   'x-codex-turn-state',
 ]);
 
-/** Sent when the caller names no version: the provider rejects messages requests without one, and curl users forget it. */
+/**
+ * Sent when the caller names no version: the provider rejects messages requests without one, and curl users forget it.
+ */
 export const DEFAULT_MESSAGES_VERSION = '2023-06-01';

@@ -1,4 +1,7 @@
-/** Tools that a provider runs, and the tokens that one use can make a model read, which admission reserves: each figure has its source, or "assumed". */
+/**
+ * Tools that a provider runs, and the tokens that one use can make a model read, which admission reserves: each figure
+ * has its source, or "assumed".
+ */
 
 export interface HostedTool {
   /** What `type` begins with, in chat, messages and responses. */
@@ -20,12 +23,18 @@ export interface HostedTool {
   readonly source: string;
 }
 
-/** Uses of a tool in one request that limits them neither for the tool nor for all tools. Messages providers pause after ten rounds. */
+/**
+ * Uses of a tool in one request that limits them neither for the tool nor for all tools. Messages providers pause after
+ * ten rounds.
+ */
 export const DEFAULT_TOOL_USES = 10;
 /** Names of models that search, whatever the request says: routers add a search by a suffix. */
 export const SEARCHING_MODEL = /:online$/;
 
-/** What a provider adds to the prompt for a request with tools, and for each hosted tool. Documented up to 804 and 1,234. */
+/**
+ * What a provider adds to the prompt for a request with tools, and for each hosted tool. Documented up to 804 and
+ * 1,234.
+ */
 export const TOOL_PROMPT_TOKENS = { anyTools: 1_000, hosted: 1_500 } as const;
 
 const SNAKE = /[A-Z]/g;

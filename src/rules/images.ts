@@ -1,4 +1,7 @@
-/** Image requests (G 2, G 4.8, G 4.9): the fields with their rules, sizes, files, and the tokens that admission reserves. */
+/**
+ * Image requests (G 2, G 4.8, G 4.9): the fields with their rules, sizes, files, and the tokens that admission
+ * reserves.
+ */
 const MIB = 2 ** 20;
 
 /** What a model accepts of the images API. `any` leaves the values to its provider. */
@@ -128,7 +131,10 @@ export const IMAGE_FILES = {
   types: { image: ['image/png', 'image/jpeg', 'image/webp'], mask: ['image/png', 'image/webp'] },
 } as const;
 
-/** Output tokens of a 1024x1024 image, by the price tables; they grow with the pixels. The last two are assumed: `high` to `medium` gives their factor. */
+/**
+ * Output tokens of a 1024x1024 image, by the price tables; they grow with the pixels. The last two are assumed: `high`
+ * to `medium` gives their factor.
+ */
 const TOKENS_PER_MEGAPIXEL: Readonly<Record<string, number>> = {
   low: 272,
   medium: 1056,
@@ -148,7 +154,10 @@ const AUTO_SIZE = '1536x1024';
 /** Input tokens of one image at high fidelity. */
 export const TOKENS_PER_INPUT_IMAGE = 8_192;
 
-/** Output tokens of one image of a generate-content model: an ordinary one, and the largest one with the thoughts before it. */
+/**
+ * Output tokens of one image of a generate-content model: an ordinary one, and the largest one with the thoughts before
+ * it.
+ */
 export const TOKENS_PER_CONVERTED_IMAGE = { usual: 1_290, max: 8_192 } as const;
 
 /** Output tokens of one image. Unknown qualities and sizes count as the most expensive ones. */

@@ -1,6 +1,6 @@
 /**
- * Every operation of document 1: one row each, with the three cells of the matrix in G 4.1. A row that lacks a fact does not compile;
- * neither does one whose cells demand a handler or a dialect that it does not name.
+ * Every operation of document 1: one row each, with the three cells of the matrix in G 4.1. A row that lacks a fact
+ * does not compile; neither does one whose cells demand a handler or a dialect that it does not name.
  */
 import {
   type Cell,
@@ -77,7 +77,9 @@ const COUNT = {
   sends: 'again',
   converts: 'count',
 } as const;
-/** Reading and managing what a provider keeps: stored responses, interactions, containers, files and cached contents. */
+/**
+ * Reading and managing what a provider keeps: stored responses, interactions, containers, files and cached contents.
+ */
 const STORED = {
   method: 'GET',
   body: NO_BODY,

@@ -1,4 +1,6 @@
-/** Limits of G 8 and V 8 that belong to no other table, and limits that the gateway sets itself, each with its reason. */
+/**
+ * Limits of G 8 and V 8 that belong to no other table, and limits that the gateway sets itself, each with its reason.
+ */
 import type { Style } from './groups.ts';
 
 const MIB = 2 ** 20;
@@ -9,11 +11,16 @@ export type BodyClass = keyof typeof BODY_BYTES;
 
 /** Deeper or larger JSON is rejected before it is parsed, because parsing it would block the event loop. */
 export const JSON_LIMITS = {
-  /** `JSON.stringify` overflows the stack at about 5,000 levels of a body with exact values; tool schemas stay below 60. */
+  /**
+   * `JSON.stringify` overflows the stack at about 5,000 levels of a body with exact values; tool schemas stay below 60.
+   */
   depth: 128,
   /** Commas, colons and brackets. The largest real body is an embeddings request with 300,000 token numbers. */
   tokens: 1_000_000,
-  /** Numbers and objects of one body that are kept exactly; each costs about 5 us. A client's body with more is rejected. */
+  /**
+   * Numbers and objects of one body that are kept exactly; each costs about 5 us. A client's body with more is
+   * rejected.
+   */
   exactValues: 50_000,
   /** Texts of a batch of embeddings; providers take 100. */
   elements: new Map([['requests', 1_000]]),
@@ -21,7 +28,10 @@ export const JSON_LIMITS = {
   harmlessChars: 64 * 1024,
 } as const;
 
-/** Each entry costs time, whatever its size. The largest recorded requests have 12 turns, 29 parts, 21 tools, 593 values; agents come to hundreds of turns and tools. */
+/**
+ * Each entry costs time, whatever its size. The largest recorded requests have 12 turns, 29 parts, 21 tools, 593
+ * values; agents come to hundreds of turns and tools.
+ */
 export const REQUEST_LIMITS = {
   turns: 10_000,
   parts: 20_000,
@@ -31,11 +41,17 @@ export const REQUEST_LIMITS = {
   /** Of the body itself; no dialect has more than 50, and each unknown one is named in the response. */
   members: 1_000,
   values: 100_000,
-  /** Values of a body, and boxes, frames and samples of its media, 0.2 us each. An hour of MP3 has 138,000 frames; embeddings 1,000,000 values, read twice. */
+  /**
+   * Values of a body, and boxes, frames and samples of its media, 0.2 us each. An hour of MP3 has 138,000 frames;
+   * embeddings 1,000,000 values, read twice.
+   */
   steps: 2_500_000,
 } as const;
 
-/** The same of a provider's reply, converted in one turn: 5,000 items take 35 ms. The largest recorded ones have some hundred. */
+/**
+ * The same of a provider's reply, converted in one turn: 5,000 items take 35 ms. The largest recorded ones have some
+ * hundred.
+ */
 export const REPLY_LIMITS = {
   /** Items, and parts of messages and thoughts. */
   items: 5_000,
@@ -61,10 +77,16 @@ export const REQUEST_JSON_LIMITS = {
   marked: new Set<string>(TURN_MEMBERS),
 } as const;
 
-/** Read on the event loop: texts of agents are long with few values, 2 ms native and 6 ms converted; a thread costs 1 to 3 ms of copies. `steps`: with media. */
+/**
+ * Read on the event loop: texts of agents are long with few values, 2 ms native and 6 ms converted; a thread costs 1 to
+ * 3 ms of copies. `steps`: with media.
+ */
 export const LIGHT_BODY = { bytes: MIB, limits: { ...REQUEST_JSON_LIMITS, tokens: 5_000 }, steps: 25_000 } as const;
 
-/** Prompts that are kept, so that the next turn of a conversation is not read again from its beginning. `ofBodies`: the part of the memory for bodies. */
+/**
+ * Prompts that are kept, so that the next turn of a conversation is not read again from its beginning. `ofBodies`: the
+ * part of the memory for bodies.
+ */
 export const KEPT_PROMPTS = {
   minBytes: 32 * 1024,
   maxBytes: 2 * MIB,
@@ -73,13 +95,22 @@ export const KEPT_PROMPTS = {
   ofBodies: 1 / 8,
 } as const;
 
-/** Reading what a call cost: reads of a user per minute, and the pauses between looks. A charge is stored within a second. */
+/**
+ * Reading what a call cost: reads of a user per minute, and the pauses between looks. A charge is stored within a
+ * second.
+ */
 export const CHARGE_READS = { perMinute: 600, pausesMs: [100, 200, 400, 800, 1_500] } as const;
 
-/** A body may expand to `bytes` in any case, beyond that to `ratio` times its compressed size. Text expands 3 to 20 times; only a repeated character exceeds this. */
+/**
+ * A body may expand to `bytes` in any case, beyond that to `ratio` times its compressed size. Text expands 3 to 20
+ * times; only a repeated character exceeds this.
+ */
 export const DECOMPRESSION = { bytes: MIB, ratio: 64 } as const;
 
-/** Memory of a large body by its way, as a multiple of its bytes. Forwarded: with another model name. Converted: text, values, encoded. */
+/**
+ * Memory of a large body by its way, as a multiple of its bytes. Forwarded: with another model name. Converted: text,
+ * values, encoded.
+ */
 export const WORKING_COPIES = { forwarded: 2, converted: 4 } as const;
 export type BodyUse = keyof typeof WORKING_COPIES;
 
@@ -129,7 +160,10 @@ export const OUTPUT_LIMITS: Readonly<Record<string, readonly string[]>> = {
   'responses.create': ['max_output_tokens'],
 };
 
-/** Names of the output limit at other servers: llama.cpp, Ollama, Transformers. Which server an address leads to is not certain, so the largest counts. */
+/**
+ * Names of the output limit at other servers: llama.cpp, Ollama, Transformers. Which server an address leads to is not
+ * certain, so the largest counts.
+ */
 export const FOREIGN_LIMITS: Readonly<Record<string, readonly string[]>> = {
   'chat.create': ['n_predict', 'num_predict', 'max_new_tokens', 'max_output_tokens'],
 };
@@ -150,10 +184,16 @@ export const GENERATION_LIMITS = {
   choices: ['candidateCount', 'candidate_count'],
 } as const;
 
-/** Members that ask for a reply in audio; without one a model writes none. In `config` of generate-content any name with one of these words. */
+/**
+ * Members that ask for a reply in audio; without one a model writes none. In `config` of generate-content any name with
+ * one of these words.
+ */
 export const AUDIO_REPLIES = { members: ['modalities', 'audio'], config: /modalities|speech|audio/i } as const;
 
-/** Reserved as the output of a request without a limit, where the model has none in the catalog. A longer one is charged in full. */
+/**
+ * Reserved as the output of a request without a limit, where the model has none in the catalog. A longer one is charged
+ * in full.
+ */
 export const DEFAULT_MAX_OUTPUT = 32_000;
 
 /** The context of a model without one in the catalog: that of the largest common models of its style. */
@@ -169,7 +209,10 @@ export const MEDIA_TOKENS = {
   audioSecond: 32,
   /** Documented are 258, and 280 for the newest models, with their time stamps a little more. */
   videoFrame: 300,
-  /** Of a picture as large as models read it. Messages providers document about 1,600, and one token for so many pixels below that. */
+  /**
+   * Of a picture as large as models read it. Messages providers document about 1,600, and one token for so many pixels
+   * below that.
+   */
   image: 1_600,
   pixels: 750,
   /** The lowest count that a provider documents for a picture. */
@@ -190,7 +233,10 @@ export const USAGE_GRACE_MS = 1_000;
 
 /** The same where the client is gone: it pays for the report rather than an estimate. */
 export const USAGE_WAIT_MS = 5_000;
-/** Content that a provider may send meanwhile: about a hundred events, so that a client that stops a long reply pays for a moment more. */
+/**
+ * Content that a provider may send meanwhile: about a hundred events, so that a client that stops a long reply pays for
+ * a moment more.
+ */
 export const READ_ON_BYTES = 16 * 1024;
 
 /** Longest time until a change made on one replica is in force on all others. */

@@ -1,4 +1,7 @@
-/** Sorts of lists beside their own order. With an index a page reads its own rows; elsewhere up to `SORTED_ROWS`, because an index would cost every write. */
+/**
+ * Sorts of lists beside their own order. With an index a page reads its own rows; elsewhere up to `SORTED_ROWS`,
+ * because an index would cost every write.
+ */
 export const SORTED_ROWS = 100_000;
 /** A list says how many rows it has, up to this number. */
 export const COUNTED_ROWS = 10_000;

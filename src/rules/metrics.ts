@@ -1,11 +1,17 @@
-/** Metrics for Prometheus. The table of docs/operating/metrics.md is generated from it; the dashboard and the alerts name only these. */
+/**
+ * Metrics for Prometheus. The table of docs/operating/metrics.md is generated from it; the dashboard and the alerts
+ * name only these.
+ */
 
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** Text of `# HELP`, which the page of metrics continues with `more`. */
   readonly help: string;
   readonly more?: string;
-  /** Of several workers the worst counts; by default values are added up, as those of counters and histograms always are. */
+  /**
+   * Of several workers the worst counts; by default values are added up, as those of counters and histograms always
+   * are.
+   */
   readonly merge?: 'max' | 'min';
 }
 

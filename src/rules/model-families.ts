@@ -1,4 +1,7 @@
-/** What model families are known for, by name: what differs from the style; the first match wins. Unconfirmed values are left out; `demo-*` are simulated. */
+/**
+ * What model families are known for, by name: what differs from the style; the first match wins. Unconfirmed values are
+ * left out; `demo-*` are simulated.
+ */
 import { type Capabilities, type CapabilityOverrides, DEFAULT_CAPABILITIES } from './capabilities.ts';
 import type { Style } from './groups.ts';
 import { CONTRACT_IMAGES } from './images.ts';
@@ -102,7 +105,10 @@ const FAMILIES: Readonly<Record<Style, readonly ModelFamily[]>> = {
   'generate-content': GENERATE_CONTENT,
 };
 
-/** The flags of an upstream model: defaults of its side, what its family is known for, what its server and the operator say. */
+/**
+ * The flags of an upstream model: defaults of its side, what its family is known for, what its server and the operator
+ * say.
+ */
 export function capabilitiesOf(
   style: Style,
   model: string,
@@ -113,9 +119,15 @@ export function capabilitiesOf(
   return Object.assign({}, DEFAULT_CAPABILITIES[style], flags, ...overrides);
 }
 
-/** Platforms put their own prefix before a model's name: `google/gemini-...`, `models/gemini-...`, `us.anthropic.claude-...`. */
+/**
+ * Platforms put their own prefix before a model's name: `google/gemini-...`, `models/gemini-...`,
+ * `us.anthropic.claude-...`.
+ */
 const withoutPlatform = (model: string): string =>
   model.slice(model.lastIndexOf('/') + 1).replace(/^([a-z-]{1,20}\.){0,2}(?=claude-)/, '');
 
-/** Models that embed texts and write nothing have it in their names: `text-embedding-3-small`, `amazon.titan-embed-text-v2:0`. */
+/**
+ * Models that embed texts and write nothing have it in their names: `text-embedding-3-small`,
+ * `amazon.titan-embed-text-v2:0`.
+ */
 export const isEmbeddingModel = (name: string): boolean => /embed/i.test(name);

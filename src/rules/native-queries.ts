@@ -1,6 +1,12 @@
-/** Query parameters that providers define for all their methods, and what the native path does with them. Others are forwarded. */
+/**
+ * Query parameters that providers define for all their methods, and what the native path does with them. Others are
+ * forwarded.
+ */
 
-/** `remove`: the caller's credential or project, checked in place of the account's. `refuse`: would make the response unreadable. A list: values that pass. */
+/**
+ * `remove`: the caller's credential or project, checked in place of the account's. `refuse`: would make the response
+ * unreadable. A list: values that pass.
+ */
 export type NativeQueryRule = 'remove' | 'refuse' | readonly string[];
 
 /** Credentials, for every provider. */

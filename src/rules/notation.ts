@@ -1,4 +1,7 @@
-/** How tables are written as text: words with a space between them, or a row a line. Names stay types, so that a misspelt one does not compile. */
+/**
+ * How tables are written as text: words with a space between them, or a row a line. Names stay types, so that a
+ * misspelt one does not compile.
+ */
 
 import { words } from './words.ts';
 

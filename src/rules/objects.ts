@@ -1,4 +1,6 @@
-/** What callers keep under an id of its own: the view `kept_objects` has the rows. Objects that providers keep for them. */
+/**
+ * What callers keep under an id of its own: the view `kept_objects` has the rows. Objects that providers keep for them.
+ */
 
 export const KEPT_KINDS = ['file', 'batch', 'conversation', 'cache', 'container'] as const;
 export type KeptKind = (typeof KEPT_KINDS)[number];

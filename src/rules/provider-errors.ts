@@ -1,4 +1,7 @@
-/** What the errors of providers mean, by dialect: the first matching row classifies an attempt (faults.ts); an error without a row is a failure of the provider. */
+/**
+ * What the errors of providers mean, by dialect: the first matching row classifies an attempt (faults.ts); an error
+ * without a row is a failure of the provider.
+ */
 import { isCredentialError, type ProviderFamily } from './credential-errors.ts';
 import type { ErrorCode } from './errors.ts';
 import type { FaultKind } from './faults.ts';

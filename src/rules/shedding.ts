@@ -1,15 +1,24 @@
-/** Overload: which requests are refused first, and from which load on. A refusal stays cheap: no credentials, no body, no provider. */
+/**
+ * Overload: which requests are refused first, and from which load on. A refusal stays cheap: no credentials, no body,
+ * no provider.
+ */
 import type { Operation, OperatorOperation } from './endpoints.ts';
 import { words } from './words.ts';
 
-/** In the order in which they are refused. `never`: refusing it would cost more work later, or hide the state of the server. */
+/**
+ * In the order in which they are refused. `never`: refusing it would cost more work later, or hide the state of the
+ * server.
+ */
 export const PRIORITIES = ['list', 'image', 'text', 'create'] as const;
 export type SheddablePriority = (typeof PRIORITIES)[number];
 export type Priority = SheddablePriority | 'never';
 
 export interface ShedRow {
   readonly means: string;
-  /** Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. A saturated turn takes about 100 ms. */
+  /**
+   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. A saturated turn takes
+   * about 100 ms.
+   */
   readonly delayMs: number;
   /** Large bodies are refused when they would fill more than this part of `BODY_MEMORY_BYTES`. */
   readonly bodyShare: number;
@@ -29,13 +38,22 @@ export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
 export const SHED_SAMPLE_MS = 10;
 /** A turn of the event loop that is late by this is sampled by its requests, because no timer fires, and ended. */
 export const SHED_LONG_TURN_MS = 100;
-/** Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, a second and a half in one that is late. */
+/**
+ * Samples whose median decides that an overload begins: a sixth of a second in a server that is in time, a second and a
+ * half in one that is late.
+ */
 export const SHED_WINDOW = 15;
 /** During an overload, the part of the requests that is admitted follows the median of so many samples. */
 export const SHED_RECENT = 3;
-/** The delay that this part is steered to. A refusal waits about as long; with less, refusals would take the time of served requests. */
+/**
+ * The delay that this part is steered to. A refusal waits about as long; with less, refusals would take the time of
+ * served requests.
+ */
 export const SHED_TARGET_MS = 30;
-/** Factors of the admitted part with every sample. A refusal costs a fifth of a request, so that below the minimum refusals would take most of the time. */
+/**
+ * Factors of the admitted part with every sample. A refusal costs a fifth of a request, so that below the minimum
+ * refusals would take most of the time.
+ */
 export const SHED_STEPS = { start: 0.5, shrink: 0.9, grow: 1.05, min: 0.3 } as const;
 /** `retry-after` of a refusal, in seconds: spread, so that the refused clients do not return at the same moment. */
 export const SHED_RETRY_SECONDS = { min: 1, max: 5 } as const;
@@ -66,8 +84,8 @@ const BY_PRIORITY = {
     'batches.create messageBatches.create conversations.create conversations.addItems',
     'assetGroups.create assetGroups.delete assets.create assets.delete sessions.create',
   ),
-  // Clients poll with these, or end work and access. `sessions.return`: the browser of a person who has just finished an authorization.
-  // `provider.report`: a provider sends it a few times only, and the state of a task depends on it.
+  // Clients poll with these, or end work and access. `sessions.return`: the browser of a person who has just finished
+  // an authorization. `provider.report`: a provider sends it a few times only, and the state of a task depends on it.
   never: words(
     'responses.get responses.cancel tasks.get tasks.delete videos.get videos.delete links.revoke assets.get',
     'sessions.get operator.alive operator.ready operator.metrics sessions.return provider.report',

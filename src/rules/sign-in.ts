@@ -1,6 +1,12 @@
-/** Sign-in of people: the cost of password hashes, lifetimes of sessions and links, and limits of attempts, each with its reason. */
+/**
+ * Sign-in of people: the cost of password hashes, lifetimes of sessions and links, and limits of attempts, each with
+ * its reason.
+ */
 
-/** argon2id with the memory and passes that OWASP recommends at least; 50 ms of a core. Stored hashes name their parameters, so a change holds for new ones. */
+/**
+ * argon2id with the memory and passes that OWASP recommends at least; 50 ms of a core. Stored hashes name their
+ * parameters, so a change holds for new ones.
+ */
 export const PASSWORD_HASH = {
   memoryKib: 19 * 1024,
   passes: 2,
@@ -40,7 +46,10 @@ export const LINK_MS = {
 } as const;
 export type LinkPurpose = keyof typeof LINK_MS;
 
-/** Failed sign-ins within `windowMs`, then 429. A browser that has signed in before counts alone, so that attempts of others do not lock it out. */
+/**
+ * Failed sign-ins within `windowMs`, then 429. A browser that has signed in before counts alone, so that attempts of
+ * others do not lock it out.
+ */
 export const SIGN_IN_FAILURES = { windowMs: 15 * MINUTE_MS, browser: 10, email: 10, address: 30 } as const;
 
 export const BROWSER_MS = 180 * DAY_MS;
@@ -64,7 +73,10 @@ export const CONSOLE_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
 } as const;
 
-/** Headers of the API reference. The hashes are of the style elements that its viewer fills by script; its search runs in a worker that the script creates. */
+/**
+ * Headers of the API reference. The hashes are of the style elements that its viewer fills by script; its search runs
+ * in a worker that the script creates.
+ */
 export const REFERENCE_HEADERS = {
   ...CONSOLE_HEADERS,
   'content-security-policy':

@@ -10,7 +10,10 @@ export const STORED = {
   turns: 2_000,
   /** Content that the item references of one request may load: as much as a body. */
   referencedBytes: BODY_BYTES.text,
-  /** What the stored responses of a key and of all keys of a user may take, as JSON. Each server may exceed it by what it is storing. */
+  /**
+   * What the stored responses of a key and of all keys of a user may take, as JSON. Each server may exceed it by what
+   * it is storing.
+   */
   keyBytes: 512 * MIB,
   userBytes: 1_024 * MIB,
   /** A deleted response stays in the database for this long, because a running call may continue it. */

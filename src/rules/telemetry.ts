@@ -1,4 +1,7 @@
-/** `gen_ai.provider.name` of OpenTelemetry's GenAI conventions, by the host of an account; a server that they do not list has the name of its preset. */
+/**
+ * `gen_ai.provider.name` of OpenTelemetry's GenAI conventions, by the host of an account; a server that they do not
+ * list has the name of its preset.
+ */
 import { type ChatPreset, chatPresetOf } from './chat-presets.ts';
 import type { Style } from './groups.ts';
 

@@ -1,4 +1,7 @@
-/** Service tiers that a request can choose and that a price can name. They cost the operator more or less than the standard tier. */
+/**
+ * Service tiers that a request can choose and that a price can name. They cost the operator more or less than the
+ * standard tier.
+ */
 import type { UpstreamDialect } from './groups.ts';
 
 /** `batch` is of requests of a batch; no single request can choose it. */
@@ -6,7 +9,9 @@ export const PRICE_TIERS = ['priority', 'flex', 'fast', 'batch'] as const;
 export type PriceTier = (typeof PRICE_TIERS)[number];
 
 interface TierField {
-  /** Values of the field, in lower case. `standard` needs no price: `auto` leaves the choice to the operator's account. */
+  /**
+   * Values of the field, in lower case. `standard` needs no price: `auto` leaves the choice to the operator's account.
+   */
   readonly values: ReadonlyMap<string, PriceTier | 'standard'>;
   /** The provider serves the tier or fails, so that its report cannot name another one. */
   readonly isBinding: boolean;

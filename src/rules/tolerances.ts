@@ -1,4 +1,7 @@
-/** Replies that deviate from the wire format of their dialect, by the servers that sent them, and how the gateway reads them. */
+/**
+ * Replies that deviate from the wire format of their dialect, by the servers that sent them, and how the gateway reads
+ * them.
+ */
 import type { Dialect } from './groups.ts';
 
 export interface Tolerance {

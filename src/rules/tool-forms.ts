@@ -1,4 +1,7 @@
-/** Tools that a provider runs or defines, on converted paths: their form in other dialects, and what happens where a provider has none. */
+/**
+ * Tools that a provider runs or defines, on converted paths: their form in other dialects, and what happens where a
+ * provider has none.
+ */
 import type { UpstreamDialect } from './groups.ts';
 
 export const SERVER_TOOLS = [
@@ -20,7 +23,10 @@ export interface ToolForms {
   /** For clients and models, the same in all dialects. */
   readonly name: string;
   readonly forms: Partial<Readonly<Record<UpstreamDialect, string>>>;
-  /** Where the provider has none: `refused`, `dropped`, or `refused alone`: dropped beside tools that the client runs. A forced tool is always refused. */
+  /**
+   * Where the provider has none: `refused`, `dropped`, or `refused alone`: dropped beside tools that the client runs. A
+   * forced tool is always refused.
+   */
   readonly otherwise: 'refused' | 'dropped' | 'refused alone';
   readonly why: string;
 }

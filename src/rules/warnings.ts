@@ -93,7 +93,10 @@ export type WarningKindName = keyof typeof WARNING_KINDS;
 export const WARNING_KIND_NAMES = Object.keys(WARNING_KINDS) as WarningKindName[];
 export const warningKind = (name: WarningKindName): WarningKind => WARNING_KINDS[name];
 
-/** How an account can be unusable, the worst first. `out`: its credential was refused or its quota is used up. `limited`: at its own limit. */
+/**
+ * How an account can be unusable, the worst first. `out`: its credential was refused or its quota is used up.
+ * `limited`: at its own limit.
+ */
 export const ACCOUNT_TROUBLES = ['out', 'parked', 'draining', 'cooling', 'limited'] as const;
 
 export const DESTINATION_KINDS = ['webhook', 'slack', 'teams', 'mail'] as const;

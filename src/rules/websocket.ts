@@ -4,7 +4,10 @@ const MIB = 2 ** 20;
 export const WEBSOCKET = {
   /** The same as an HTTP body. */
   messageBytes: 32 * MIB,
-  /** Fragments of one message: 8 KiB each in the largest. A fragment of one byte takes more than a hundred bytes of memory. */
+  /**
+   * Fragments of one message: 8 KiB each in the largest. A fragment of one byte takes more than a hundred bytes of
+   * memory.
+   */
   fragments: 4_096,
   /** Clients rotate their connections near 55 minutes. */
   lifetimeMs: 3_600_000,

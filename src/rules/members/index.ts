@@ -17,7 +17,10 @@ const BY_DIALECT: Readonly<Record<Dialect, ObjectKinds>> = {
   generate: GENERATE_MEMBERS,
 };
 
-/** Names by which a request names objects of the account, in a body not read otherwise. Those of generate-content are in texts too. */
+/**
+ * Names by which a request names objects of the account, in a body not read otherwise. Those of generate-content are in
+ * texts too.
+ */
 export const OBJECT_NAMES: Readonly<Record<Dialect, readonly string[]>> = {
   messages: ['file_id', 'container'],
   chat: ['file_id'],
@@ -33,7 +36,10 @@ export function objectKindsOf(operation: InferenceOperation, dialect: Dialect): 
   return vectors ? (dialect === 'generate' ? EMBED_MEMBERS : EMBEDDING_MEMBERS) : BY_DIALECT[dialect];
 }
 
-/** Types of parts that hold media, in all dialects, and what each is said to be. What it is called counts only where its bytes do not tell. */
+/**
+ * Types of parts that hold media, in all dialects, and what each is said to be. What it is called counts only where its
+ * bytes do not tell.
+ */
 export const MEDIA_TYPES: ReadonlyMap<unknown, 'image' | 'audio' | 'file'> = new Map(
   Object.entries({
     image: 'image',

@@ -1,16 +1,13 @@
 /**
- * How the tables of this folder are written. They say which members of a request are known not to raise its cost, or which function bounds
- * what they can cost. Every other member counts as the most that its model can cost (docs/adr/0021-unknown-members.md).
+ * The form of the tables of this folder. They say which members of a request are known not to raise its cost, or which
+ * function bounds what they can cost. Every other member counts as the most that its model can cost
+ * (docs/adr/0021-unknown-members.md).
  *
- * A line is `kind: members`, or `kind(types): members` for objects by the value of `type`, without its date; the type `none` is that of objects
- * without one. `kind free: types` lists types of which nothing matters beyond its bytes. `^tag` before the colon reports the objects. Lines that begin
- * with a space go on. `@name: members` is a list that others repeat as `@name`. The kind `request` is the body itself; each of its lines
- * has a reason of `WHY`, and in brackets the presets of the servers that document the members.
- *
- * A member `name` is text, a number or a list of these; `name:kind` also holds objects of a kind; `name*` holds anything, which is not looked at.
- * `=tag` reports the value, `^tag` the object that has the member. `=model` names a model, `=cut` is not forwarded.
+ * A member `name` is text, a number or a list of these; `name:kind` also holds objects of a kind; `name*` holds
+ * anything, which is not looked at. `=tag` reports the value, `^tag` the object that has the member. `=model` names a
+ * model, `=cut` is not forwarded.
  */
-import { CHAT_PRESET_NAMES } from '../chat-presets.ts';
+import type { ChatPreset } from '../chat-presets.ts';
 
 /** Kinds of objects by name. `request` is the kind of the body itself. */
 export type ObjectKinds = Readonly<Record<string, ObjectKind>>;
@@ -23,60 +20,102 @@ export interface ObjectKind {
   readonly tags: Readonly<Record<string, ObjectTag>>;
 }
 
-/** `media`: `request-bounds.ts` counts it. `tool`: `tool-bounds.ts` does. `again`: the provider reads the input once more.
- * `untyped`: may be a reference to a stored item. */
+/**
+ * `media`: `request-bounds.ts` counts it. `tool`: `tool-bounds.ts` does. `again`: the provider reads the input once
+ * more. `untyped`: may be a reference to a stored item.
+ */
 export type ObjectTag = 'media' | 'tool' | 'again' | 'untyped';
 
-const WHY: Readonly<Record<string, string>> = {
-  text: 'text and turns count by their bytes; media inside by `request-bounds.ts`',
-  bounded: 'bounded by `output-bounds.ts`, `tool-bounds.ts` or `body-bounds.ts`',
-  tier: 'a tier has a price or is refused (`tiers.ts`)',
-  sampling: 'decides which tokens are written, within the output limit',
-  within: 'what it makes the model write counts against the output limit',
-  delivery: 'how the reply is sent, stored or named; it adds no tokens',
-  label: 'names the caller, a cache or a session',
-  caching: 'changes what input costs, within its rates',
-  again: 'a summary of the conversation is a further pass over the input, which the bound adds',
-  model: 'names a model, which is resolved and priced like that of the request',
-  path: 'the path names the model, and the body can only repeat it',
-  cut: 'identifies the organisation of the operator; not forwarded',
-  place: 'where or by whom the model is run, at the price of its line',
-  free: 'a classifier that no provider bills',
-  narrowing: 'makes the provider read or search less',
-  pictures: 'bounded by `imageTokens` and by the tokens of an input image (`images.ts`)',
-  vectors: 'the form and the purpose of vectors',
-};
-
-const LINE = /^(@?\w+)(?:\(([\w ]+)\))?(?: (\w+))?(?: \[([\w ]+)\])?(?:\^(\w+))?:(.*)$/s;
-
-interface OpenKind {
-  readonly members: string[];
-  readonly types: Record<string, readonly string[]>;
-  readonly free: string[];
-  readonly tags: Record<string, ObjectTag>;
+/** A kind as a table writes it. */
+interface KindRow {
+  /** Of all objects of the kind. */
+  readonly members?: readonly string[];
+  /** By the value of `type`, without its date; the type `none` is that of objects without one. */
+  readonly types?: Readonly<Record<string, readonly string[]>>;
+  /** Types of which nothing matters beyond their bytes. */
+  readonly free?: readonly string[];
+  /** Reports the objects: all of them, or those of a type. */
+  readonly tag?: ObjectTag;
+  readonly tags?: Readonly<Record<string, ObjectTag>>;
 }
 
-/** Throws on a line that is not valid. */
-export function readKinds(text: string): ObjectKinds {
-  const lists = new Map<string, readonly string[]>();
-  const kinds: Record<string, OpenKind> = {};
-  for (const line of text.split(/\n(?=\S)/).filter((one) => one.trim() !== '')) {
-    const [, name = '', types, word, presets, tag, rest = ''] = LINE.exec(line.trim()) ?? [];
-    const isReasoned = name === 'request' ? WHY[word ?? ''] !== undefined : word === undefined || word === 'free';
-    if (name === '' || !isReasoned || wordsIn(presets).some((one) => !CHAT_PRESET_NAMES.some((known) => known === one)))
-      throw new TypeError(`Not a line of a table of members: ${line}`);
-    const members = wordsIn(rest).flatMap((one) => lists.get(one) ?? one);
-    if (name.startsWith('@')) lists.set(name, members);
-    else {
-      kinds[name] ??= { members: [], types: {}, free: [], tags: {} };
-      const kind = kinds[name];
-      if (word === 'free' && name !== 'request') kind.free.push(...members);
-      else if (types === undefined) kind.members.push(...members);
-      for (const type of wordsIn(types)) kind.types[type] = members;
-      for (const type of tag ? (types === undefined ? [''] : wordsIn(types)) : []) kind.tags[type] = tag as ObjectTag;
-    }
-  }
-  return kinds;
+/** Why a member of the body is known. */
+type Reason =
+  /** Text and turns count by their bytes; media inside by `request-bounds.ts`. */
+  | 'text'
+  /** Bounded by `output-bounds.ts`, `tool-bounds.ts` or `body-bounds.ts`. */
+  | 'bounded'
+  /** A tier has a price or is refused (`tiers.ts`). */
+  | 'tier'
+  /** Decides which tokens are written, within the output limit. */
+  | 'sampling'
+  /** What it makes the model write counts against the output limit. */
+  | 'within'
+  /** How the reply is sent, stored or named; it adds no tokens. */
+  | 'delivery'
+  /** Names the caller, a cache or a session. */
+  | 'label'
+  /** Changes what input costs, within its rates. */
+  | 'caching'
+  /** A summary of the conversation is a further pass over the input, which the bound adds. */
+  | 'again'
+  /** Names a model, which is resolved and priced like that of the request. */
+  | 'model'
+  /** The path names the model, and the body can only repeat it. */
+  | 'path'
+  /** Identifies the organisation of the operator; not forwarded. */
+  | 'cut'
+  /** Where or by whom the model is run, at the price of its line. */
+  | 'place'
+  /** A classifier that no provider bills. */
+  | 'free'
+  /** Makes the provider read or search less. */
+  | 'narrowing'
+  /** Bounded by `imageTokens` and by the tokens of an input image (`images.ts`). */
+  | 'pictures'
+  /** The form and the purpose of vectors. */
+  | 'vectors';
+
+/** Members of the body with the reason why they are known. */
+interface RequestRow {
+  readonly why: Reason;
+  /** Presets of the servers that document the members; absent for those of the provider itself. */
+  readonly servers?: readonly ChatPreset[];
+  readonly members: readonly string[];
 }
 
-const wordsIn = (text = ''): string[] => text.split(/\s+/).filter((word) => word !== '');
+/** The kinds that a table names after a colon. */
+type NamedKind<T> = T extends string
+  ? T extends `${string}:${infer Rest}`
+    ? HeadOf<Rest>
+    : never
+  : T extends readonly (infer Item)[]
+    ? NamedKind<Item>
+    : { [K in keyof T]: NamedKind<T[K]> }[keyof T];
+type HeadOf<S extends string> = S extends `${infer K}*${string}`
+  ? K
+  : S extends `${infer K}=${string}`
+    ? K
+    : S extends `${infer K}^${string}`
+      ? K
+      : S;
+
+type Table = { readonly request: readonly RequestRow[] } & { readonly [kind: string]: KindRow | readonly RequestRow[] };
+
+/** A table that names a kind without a row does not compile. */
+export function objectKinds<const T extends Table>(
+  table: T & ([NamedKind<T>] extends [keyof T] ? unknown : { readonly lacks: Exclude<NamedKind<T>, keyof T> }),
+): ObjectKinds {
+  const { request, ...kinds }: Table = table;
+  return {
+    request: kindOf({ members: request.flatMap(({ members }) => members) }),
+    ...Object.fromEntries(Object.entries(kinds).map(([name, row]) => [name, kindOf(row as KindRow)])),
+  };
+}
+
+const kindOf = ({ members = [], types = {}, free = [], tag, tags }: KindRow): ObjectKind => ({
+  members,
+  types,
+  free,
+  tags: { ...(tag && { '': tag }), ...tags },
+});

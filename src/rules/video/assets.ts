@@ -1,4 +1,7 @@
-/** Private assets and asset groups (V 2, V 3, V 4.8, V 4.9): statuses and the moves between them, types, limits and times. */
+/**
+ * Private assets and asset groups (V 2, V 3, V 4.8, V 4.9): statuses and the moves between them, types, limits and
+ * times.
+ */
 
 export const ASSET_TYPES = ['Image', 'Video', 'Audio'] as const;
 export type AssetType = (typeof ASSET_TYPES)[number];
@@ -30,7 +33,10 @@ const MOVES = {
   deleted: [],
 } as const;
 
-/** `deleting` is also reached before the outcome of a creation is known: the provider's object is then found by its name. */
+/**
+ * `deleting` is also reached before the outcome of a creation is known: the provider's object is then found by its
+ * name.
+ */
 export const ASSET_GROUP_MOVES: Readonly<Record<AssetGroupStatus, readonly AssetGroupStatus[]>> = {
   creating: ['active', 'failed', 'create_unknown', 'deleting'],
   create_unknown: ['active', 'failed', 'deleting'],
@@ -50,7 +56,10 @@ export const assetSourcesOf = (to: AssetStatus): readonly AssetStatus[] =>
 export const assetGroupSourcesOf = (to: AssetGroupStatus): readonly AssetGroupStatus[] =>
   ASSET_GROUP_STATUSES.filter((from) => ASSET_GROUP_MOVES[from].includes(to));
 
-/** What a report of the provider makes of an asset; undefined when it changes nothing. `missing`: the provider has no such asset. */
+/**
+ * What a report of the provider makes of an asset; undefined when it changes nothing. `missing`: the provider has no
+ * such asset.
+ */
 export function assetStatusAfter(
   current: AssetStatus,
   reported: 'processing' | 'active' | 'failed' | 'missing',
@@ -112,7 +121,10 @@ export const ASSET_SETTLING_MS = 60_000;
 /** Deleted assets and groups stay readable by id for this long (V 3). */
 export const ASSET_DELETED_DAYS = 30;
 
-/** Creations without a clear response: time of a replica for one, seconds between checks (then the last), and the age at which an object counts as failed. */
+/**
+ * Creations without a clear response: time of a replica for one, seconds between checks (then the last), and the age at
+ * which an object counts as failed.
+ */
 export const ASSET_RECONCILIATION = {
   leaseMs: 45_000,
   scheduleSeconds: [5, 15, 30, 60, 120, 300, 600, 1_800, 3_600],

@@ -1,4 +1,7 @@
-/** Delivery of callbacks (V 6): the schedule of attempts and the limits of a destination. A destination is a user and a host. */
+/**
+ * Delivery of callbacks (V 6): the schedule of attempts and the limits of a destination. A destination is a user and a
+ * host.
+ */
 import { TASK_STATUSES } from './status.ts';
 
 /** `dead`: given up; it is sent again only on demand. */

@@ -89,7 +89,10 @@ function changed(sheet: VideoSheet, changes: SheetChanges): VideoSheet {
   };
 }
 
-/** A sheet bounds its models: they offer nothing that has no size, and of the sizes of a sheet only those that it offers. */
+/**
+ * A sheet bounds its models: they offer nothing that has no size, and of the sizes of a sheet only those that it
+ * offers.
+ */
 function changedSizes(sheet: VideoSheet, { sizes: given = {}, resolutions, ratios }: SheetChanges) {
   const rows = Object.entries(given).map(([resolution, row]) => [
     resolution,

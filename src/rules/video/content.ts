@@ -10,7 +10,10 @@ export const MEDIA_ROLES = [
 export type MediaRole = (typeof MEDIA_ROLES)[number];
 
 export type MediaKind = 'image' | 'video' | 'audio';
-/** How an item names its media: a public URL, a file that was uploaded, a private asset, a public character, or the bytes as a data URL. */
+/**
+ * How an item names its media: a public URL, a file that was uploaded, a private asset, a public character, or the
+ * bytes as a data URL.
+ */
 export type AddressForm = 'https' | 'file' | 'asset' | 'character' | 'data';
 
 export interface MediaItemRule {

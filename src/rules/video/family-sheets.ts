@@ -1,4 +1,6 @@
-/** Sheets of models whose providers have other task APIs than the contract's. What is not known of a model is refused. */
+/**
+ * Sheets of models whose providers have other task APIs than the contract's. What is not known of a model is refused.
+ */
 import { type ParameterRule, UNSUPPORTED } from './parameters.ts';
 import { PIXEL_SIZES } from './sizes.ts';
 

@@ -1,4 +1,7 @@
-/** Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api/caller reads requests by these tables, and scripts/openapi describes them. */
+/**
+ * Query parameters of reads and lists of tasks (V 4.3, V 4.4, V 4.7). src/api/caller reads requests by these tables,
+ * and scripts/openapi describes them.
+ */
 import { ASSET_GROUP_STATUSES, ASSET_STATUSES, ASSET_TYPES } from './assets.ts';
 import { CALLBACK_STATES } from './callbacks.ts';
 import { LIST_LIMIT, TASK_LIST, TASK_WAIT } from './limits.ts';

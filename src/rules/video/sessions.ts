@@ -24,13 +24,16 @@ export const SESSION_SECONDS = 1_800;
 /** Failed and expired sessions are removed after this time. Completed ones stay. */
 export const SESSION_KEPT_DAYS = 30;
 
-/** Time for one create request, in which no other replica removes the session. Longer than all timeouts of the request together. */
+/**
+ * Time for one create request, in which no other replica removes the session. Longer than all timeouts of the request
+ * together.
+ */
 export const SESSION_LEASE_MS = 45_000;
 
 /**
- * When the provider is asked for the outcome. `verifyingSeconds`: until the next check by the number of checks since the browser
- * returned, then the last one. `lastSeconds`: a last check this long before the session expires. `perSecond`: for one account; the
- * provider allows three.
+ * When the provider is asked for the outcome. `verifyingSeconds`: until the next check by the number of checks since
+ * the browser returned, then the last one. `lastSeconds`: a last check this long before the session expires.
+ * `perSecond`: for one account; the provider allows three.
  */
 export const SESSION_CHECKS = {
   pendingSeconds: 60,

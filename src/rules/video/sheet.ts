@@ -17,12 +17,20 @@ export interface VideoSheet {
   /** Of a sheet by tokens: a token for so many pixels of a frame. */
   readonly pixelsPerToken: number;
   readonly framesPerSecond: number;
-  /** By name; a request with any other member is rejected. The longest duration is held when the model chooses it (V 4.2 r2). */
+  /**
+   * By name; a request with any other member is rejected. The longest duration is held when the model chooses it (V 4.2
+   * r2).
+   */
   readonly parameters: Readonly<Record<string, ParameterRule>> & { readonly duration: IntegerRule };
   readonly conditions: readonly SheetCondition[];
-  /** Seconds of a video whose request gives no length. Undefined when unknown; the hold is then for the longest video. */
+  /**
+   * Seconds of a video whose request gives no length. Undefined when unknown; the hold is then for the longest video.
+   */
   readonly defaultDuration: number | undefined;
-  /** Members that are sent where a request leaves them out, with the length: what the provider would take, which it does not report. */
+  /**
+   * Members that are sent where a request leaves them out, with the length: what the provider would take, which it does
+   * not report.
+   */
   readonly defaults?: Readonly<Record<string, MemberValue>>;
   /** Seconds of all videos in the input; held when there is one, since its length is not measured. */
   readonly inputVideoSeconds: number;
@@ -49,7 +57,10 @@ export interface VariantSheet extends VideoSheet {
 }
 
 export type MemberValue = string | number | boolean;
-/** Members that go together: a request that has all of `when` gives only these values, or none, and has an item with the role. */
+/**
+ * Members that go together: a request that has all of `when` gives only these values, or none, and has an item with the
+ * role.
+ */
 export interface SheetCondition {
   /** Values of members; `role` is that of some item. */
   readonly when: Readonly<Record<string, MemberValue>>;
@@ -57,7 +68,10 @@ export interface SheetCondition {
   readonly needs?: MediaRole;
 }
 
-/** Data URLs (V 4.1). "MB" is 2^20 bytes. Formats are all that some variant accepts; a format of another variant is unsupported. */
+/**
+ * Data URLs (V 4.1). "MB" is 2^20 bytes. Formats are all that some variant accepts; a format of another variant is
+ * unsupported.
+ */
 export interface InlineMediaRules {
   readonly image: {
     readonly formats: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * What video models accept, one sheet each: those of the contract's variants, and those of models that it does not know. An operator
- * changes a sheet, or writes one, in `capabilities` of a model (`capabilities.ts`).
- * V 0: variant B is EP and HC together; they differ only in their assets.
+ * What video models accept, one sheet each: those of the contract's variants, and those of models that it does not
+ * know. An operator changes a sheet, or writes one, in `capabilities` of a model (`capabilities.ts`). V 0: variant B is
+ * EP and HC together; they differ only in their assets.
  */
 import type { VideoVariant } from '../groups.ts';
 import { HAILUO, OFFERED, VEO_3_1 } from './family-sheets.ts';
@@ -155,7 +155,10 @@ export const VARIANT_SHEETS: Readonly<Record<VideoVariant, VariantSheet>> = {
   HC: { ...B, assets: { space: 'HC', hasGroups: false, isDeletable: false, hasRealPersonSessions: false } },
 };
 
-/** From public quotations of the page. What is not known is refused: drafts and `priority`, and `seed`, `frames`, `camera_fixed`, which older models have. */
+/**
+ * From public quotations of the page. What is not known is refused: drafts and `priority`, and `seed`, `frames`,
+ * `camera_fixed`, which older models have.
+ */
 const SEEDANCE_2_5: VideoSheet = {
   ...CONTRACT,
   source: 'https://docs.byteplus.com/en/docs/modelark/seedance-2-5, 2026-10-09',
@@ -171,7 +174,8 @@ const SEEDANCE_2_5: VideoSheet = {
     omni_reference_task_type: { kind: 'word', accepted: ['auto', 'reference', 'edit', 'extend'] },
     output_format: { kind: 'word', accepted: ['mp4', 'mov'] },
   },
-  // With `auto` the model decides by the prompt, and the provider rejects the task later. An edit without a video is our reading.
+  // With `auto` the model decides by the prompt, and the provider rejects the task later. An edit without a video is
+  // our reading.
   conditions: [
     { when: { role: 'first_frame' }, only: { ratio: ['adaptive'] } },
     {
@@ -183,7 +187,8 @@ const SEEDANCE_2_5: VideoSheet = {
   ],
   inputVideoSeconds: 30,
   resolutions: ['480p', '720p', '1080p'],
-  // No table of its pixels was found. Those of the contract are at least as large as the price examples of 2026-10-02 imply.
+  // No table of its pixels was found. Those of the contract are at least as large as the price examples of 2026-10-02
+  // imply.
   sizes: { '480p': PIXEL_SIZES['480p'], '720p': PIXEL_SIZES['720p'], '1080p': PIXEL_SIZES['1080p'] },
   inlineMedia: checkedMedia(30),
   combinations: combinations({ reference_image: 30, reference_video: 10, reference_audio: 10 }),

@@ -65,7 +65,9 @@ export const PIXEL_SIZES: ContractSizes = {
 /** Sizes that OpenAI's Videos API knows and no model here offers (V 4.7). */
 export const UNOFFERED_SIZES: ReadonlySet<string> = new Set(['1792x1024', '1024x1792']);
 
-/** Pixels of one frame. With `adaptive`, no ratio or one that the table lacks: of the largest frame of the resolution. */
+/**
+ * Pixels of one frame. With `adaptive`, no ratio or one that the table lacks: of the largest frame of the resolution.
+ */
 export function maxArea(resolution: Resolution, ratio: Ratio | undefined, table: SizeTable = PIXEL_SIZES): number {
   const sizes = table[resolution] ?? {};
   const size = ratio === undefined || ratio === 'adaptive' ? undefined : sizes[ratio];

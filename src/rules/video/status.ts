@@ -16,7 +16,10 @@ export const TASK_ERROR_CODES = [
 ] as const;
 export type TaskErrorCode = (typeof TASK_ERROR_CODES)[number];
 
-/** `running` may be too short to be seen. A provider, or an operator at its console, may cancel a running task. A terminal status is never left. */
+/**
+ * `running` may be too short to be seen. A provider, or an operator at its console, may cancel a running task. A
+ * terminal status is never left.
+ */
 export const TASK_MOVES: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   queued: ['running', 'succeeded', 'failed', 'cancelled', 'expired'],
   running: ['succeeded', 'failed', 'cancelled', 'expired'],
@@ -49,10 +52,16 @@ export const MISSING = { reports: 3, overMs: 600_000 } as const;
 /** A success without usage: interval of further checks, and how long they go on before an operator decides. */
 export const REVIEW = { everyMs: 300_000, forMs: 86_400_000 } as const;
 
-/** Requests to one upstream account per second, and tasks of one account that a replica checks at the same time. That of gets can be set. */
+/**
+ * Requests to one upstream account per second, and tasks of one account that a replica checks at the same time. That of
+ * gets can be set.
+ */
 export const ACCOUNT_RATES = { getsPerSecond: 20, listsPerSecond: 1, concurrentGets: 8 } as const;
 
-/** Where more tasks are due than single reads see in `behindSeconds`, the list shows up to `tasks` at once, with those due within `aheadMs`. */
+/**
+ * Where more tasks are due than single reads see in `behindSeconds`, the list shows up to `tasks` at once, with those
+ * due within `aheadMs`.
+ */
 export const SWEEP = { behindSeconds: 5, tasks: 4_000, aheadMs: 5_000 } as const;
 
 /** What a task has that was not requested, as the provider documents it. A report of the provider replaces it. */
