@@ -1,4 +1,7 @@
-/** The catalog: groups, accounts and models, as one immutable snapshot in memory. A call in flight keeps the one it started with. */
+/**
+ * The catalog: groups, accounts and models, as one immutable snapshot in memory. A call in flight keeps the one it
+ * started with.
+ */
 import { isGlob, matchesGlob } from '../core/index.ts';
 import type { PooledAccount } from '../providers/pool/index.ts';
 import type { ReachedAccount } from '../providers/upstream/index.ts';
@@ -31,13 +34,15 @@ export interface Account extends PooledAccount, ReachedAccount {
   readonly assets?: AssetSettings | undefined;
 }
 
-/** Address and credential: accounts with the same ones see the same objects of the provider. Contains the credential. */
+/**
+ * Address and credential: accounts with the same ones see the same objects of the provider. Contains the credential.
+ */
 export function providerIdentity({ baseUrl, credential }: Pick<Account, 'baseUrl' | 'credential'>): string {
   const { origin, pathname } = new URL(baseUrl);
   return `${origin}${pathname}\n${credential}`;
 }
 
-export type AssetSettings = Readonly<Record<rules.Words<'baseUrl accessKey secretKey region project'>, string>>;
+export type AssetSettings = Readonly<Record<'baseUrl' | 'accessKey' | 'secretKey' | 'region' | 'project', string>>;
 
 export interface ModelLine {
   readonly pattern: string;
@@ -157,7 +162,10 @@ export class Catalog {
     );
   }
 
-  /** The lines that take the calls of a model, in the order in which they are tried. Those that were removed meanwhile are left out. */
+  /**
+   * The lines that take the calls of a model, in the order in which they are tried. Those that were removed meanwhile
+   * are left out.
+   */
   fallbackLines({ name, line }: Model): FallbackLine[] {
     return line.fallback.flatMap((text) => {
       const target = fallbackTarget(text, name);

@@ -1,4 +1,7 @@
-/** Removal of our secrets, in any spelling, from what a provider wrote and a caller reads. Changes nothing else: clients match on the wording. */
+/**
+ * Removal of our secrets, in any spelling, from what a provider wrote and a caller reads. Changes nothing else: clients
+ * match on the wording.
+ */
 import { UnescapedText } from '../core/index.ts';
 import { CLOUD_SETTING_NAMES, type CloudSettingName } from '../rules/index.ts';
 import type { Account } from './catalog.ts';
@@ -10,7 +13,10 @@ export interface Secrets {
   readonly account: AccountSecrets;
   /** The caller's name of the model, and the catalog's; the account may have a third. The caller reads its own name. */
   readonly model?: { readonly name: string; readonly upstream: string } | undefined;
-  /** Values that only the provider and we know: the callback path, the anonymous name of the user, ids of objects at the provider. */
+  /**
+   * Values that only the provider and we know: the callback path, the anonymous name of the user, ids of objects at the
+   * provider.
+   */
   readonly values?: readonly (string | null | undefined)[];
 }
 
@@ -57,14 +63,20 @@ export function redact(text: string, { account, model, values = [] }: Secrets): 
 /** Ids of video objects and endpoints at a provider, and of another Dragoman. */
 const OBJECT_IDS =
   /\b(?:ep|cgt|asset|group|proj|acc)-[\w-]{6,}|\b(?:task|asset|assetgrp|authsess|char)_[A-Za-z0-9]{12,}/g;
-/** Addresses and models of the video provider, which texts about limits and permissions name. Bounded, so that a long word takes no longer than a text. */
+/**
+ * Addresses and models of the video provider, which texts about limits and permissions name. Bounded, so that a long
+ * word takes no longer than a text.
+ */
 const PROVIDER_NAMES =
   /(?:https?:\/\/)?(?<![\w-])(?:[\w-]{1,63}\.){1,8}(?:volcengine|volcengineapi|volces|byteplus|byteplusapi|bytepluses)\.com[\w./?=&%#-]*|\b(?:doubao|dreamina|seedance)-[\w.-]*\w/gi;
 const REQUEST_ID = /Request id:.*$/is;
 const MAX_READ_CHARS = 16_000;
 const MAX_PUBLIC_CHARS = 500;
 
-/** A message of the video or asset service: its wording is not matched on, so ids of any of its objects are removed, too. */
+/**
+ * A message of the video or asset service: its wording is not matched on, so ids of any of its objects are removed,
+ * too.
+ */
 export const publicMessage = (message: string, secrets: Secrets): string =>
   redact(message.slice(0, MAX_READ_CHARS), secrets)
     .replace(REQUEST_ID, '')
@@ -97,7 +109,10 @@ const PUBLIC_SETTINGS: ReadonlySet<CloudSettingName> = new Set([
   ...(['api', 'api_version', 'scope', 'authority', 'location', 'region'] as const),
 ]);
 
-/** Each URL of the account, its origin and its host. A single word such as "api" is not recognisable as a host, so it stays. */
+/**
+ * Each URL of the account, its origin and its host. A single word such as "api" is not recognisable as a host, so it
+ * stays.
+ */
 const addressesOf = ({ baseUrl, assets, proxy, resultHosts = [] }: AccountSecrets): string[] =>
   [baseUrl, assets?.baseUrl, proxy]
     .flatMap((url = '') => {
@@ -156,7 +171,10 @@ function maskedOf(text: string, keys: readonly string[]): Hit[] {
   );
 }
 
-/** The provider's names of the model become the caller's; the caller's own name and longer names that contain one of them stay. */
+/**
+ * The provider's names of the model become the caller's; the caller's own name and longer names that contain one of
+ * them stay.
+ */
 function modelsOf(text: string, { name, upstream }: NonNullable<Secrets['model']>, account: AccountSecrets): Hit[] {
   const own = new UnescapedText(name).text;
   const shown = JSON.stringify(name).slice(1, -1);

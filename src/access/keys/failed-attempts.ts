@@ -1,4 +1,7 @@
-/** Rate limit for failed authentication, per address and minute. A valid credential passes: the address may be a proxy with many clients behind it. */
+/**
+ * Rate limit for failed authentication, per address and minute. A valid credential passes: the address may be a proxy
+ * with many clients behind it.
+ */
 import { type Clock, fail, RecentMap } from '../../core/index.ts';
 
 /** Addresses counted at a time; beyond it the oldest is forgotten. */

@@ -1,4 +1,7 @@
-/** Cache of API keys by SHA-256, cleared by any change and expired before `PROPAGATION_MS`. Without the database keys stay valid for half a minute (ADR 6). */
+/**
+ * Cache of API keys by SHA-256, cleared by any change and expired before `PROPAGATION_MS`. Without the database keys
+ * stay valid for half a minute (ADR 6).
+ */
 import { hash } from 'node:crypto';
 import { type Clock, isKeyFormat, RecentMap, within } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
@@ -43,7 +46,10 @@ export class KeyCache {
     this.#clock = clock;
   }
 
-  /** A promise when a query is needed. `isSuspect`: the address failed often, so few queries for unknown keys run at a time; other keys count as unknown. */
+  /**
+   * A promise when a query is needed. `isSuspect`: the address failed often, so few queries for unknown keys run at a
+   * time; other keys count as unknown.
+   */
   find(token: string, isSuspect = false): Key | undefined | Promise<Key | undefined> {
     if (!isKeyFormat(token)) return undefined;
     const digest = digestOf(token);

@@ -1,4 +1,7 @@
-/** What a signed link grants: the rights of its key, at one place, until a time. Nothing once the key is revoked or its user erased. */
+/**
+ * What a signed link grants: the rights of its key, at one place, until a time. Nothing once the key is revoked or its
+ * user erased.
+ */
 import { openGrant, type SealLocation } from '../../core/index.ts';
 import type { StoreServices } from '../../platform/db/index.ts';
 import { findKeyOfUser, type Key } from './keys.ts';

@@ -1,4 +1,7 @@
-/** Creates and revokes API keys for an operator: checks, change and audit line in one transaction. Used by the admin API and the CLI. */
+/**
+ * Creates and revokes API keys for an operator: checks, change and audit line in one transaction. Used by the admin API
+ * and the CLI.
+ */
 import { sql } from 'kysely';
 import { failAt, notFound, shownId } from '../../core/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';

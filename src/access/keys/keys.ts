@@ -59,11 +59,16 @@ export interface KeySecrets {
 
 export const hashKey = (token: string, pepper: Buffer): Buffer => core.hmac(pepper, token);
 
-/** Of a key known by its SHA-256 alone. No key has a space, so that none has the same hash: who knows the SHA-256 cannot use the key. */
+/**
+ * Of a key known by its SHA-256 alone. No key has a space, so that none has the same hash: who knows the SHA-256 cannot
+ * use the key.
+ */
 const hashForeignKey = (sha256: string, pepper: Buffer): Buffer => core.hmac(pepper, `sha256 ${sha256}`);
 
-const givenHash = ({ key, key_sha256 }: KeyInput, { pepper }: KeySecrets): Buffer | undefined =>
-  key ? hashKey(key, pepper) : key_sha256 ? hashForeignKey(key_sha256, pepper) : undefined;
+function givenHash({ key, key_sha256 }: KeyInput, { pepper }: KeySecrets): Buffer | undefined {
+  if (key) return hashKey(key, pepper);
+  return key_sha256 ? hashForeignKey(key_sha256, pepper) : undefined;
+}
 
 export interface SavedKey {
   readonly id: string;
@@ -156,9 +161,14 @@ export async function markKeyRevoked(db: Db, id: string): Promise<boolean> {
   return numAffectedRows > 0n;
 }
 
+function keyState({ revoked_at, expires_at }: Row<'keys'>, now: number): ShownKey['state'] {
+  if (revoked_at) return 'revoked';
+  return expires_at && expires_at.getTime() <= now ? 'expired' : 'valid';
+}
+
 export const keyView = (row: Row<'keys'>, now: number): ShownKey =>
   shownRow(ShownKey, row, {
-    state: row.revoked_at ? 'revoked' : row.expires_at && row.expires_at.getTime() <= now ? 'expired' : 'valid',
+    state: keyState(row, now),
     groups: shownGroups(row),
     models: row.allowed_models,
     addresses: row.allowed_addresses,
@@ -167,7 +177,10 @@ export const keyView = (row: Row<'keys'>, now: number): ShownKey =>
     own: row.is_own,
   });
 
-/** Undefined for unknown, revoked and expired keys. One statement looks for both hashes, so that its time tells nothing about either. */
+/**
+ * Undefined for unknown, revoked and expired keys. One statement looks for both hashes, so that its time tells nothing
+ * about either.
+ */
 export async function findKey(db: Db, token: string, pepper: Buffer, now: number): Promise<Key | undefined> {
   const foreign = hashForeignKey(hash('sha256', token, 'hex'), pepper);
   const row = await unrevoked(db)

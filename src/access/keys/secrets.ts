@@ -35,7 +35,10 @@ export async function readAdminToken(db: Db, sealer: Sealer): Promise<string | u
 export const isSameSecret = (one: string, other: string): boolean =>
   timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'));
 
-/** Created once, and resealed when the master key is rotated. Throws `WrongMasterKey` when it does not open: it is the first secret that a start decrypts. */
+/**
+ * Created once, and resealed when the master key is rotated. Throws `WrongMasterKey` when it does not open: it is the
+ * first secret that a start decrypts.
+ */
 export async function loadPepper(db: Db, sealer: Sealer): Promise<Buffer> {
   await insertSecret(db, PEPPER, sealer.seal(randomBytes(32).toString('base64'), PEPPER_LOCATION));
   const sealed = await readSecret(db, PEPPER);

@@ -1,4 +1,7 @@
-/** The erasure of a user. Its beginning ends every access and removes names; a job erases content. The ledger and the sums of usage stay, under the id. */
+/**
+ * The erasure of a user. Its beginning ends every access and removes names; a job erases content. The ledger and the
+ * sums of usage stay, under the id.
+ */
 import { sql } from 'kysely';
 import { errorFields, type Log, notFound } from '../../core/index.ts';
 import { balanceReport } from '../../ledger/index.ts';
@@ -24,10 +27,11 @@ export async function readErasure(db: Db, userId: string): Promise<ShownErasure>
     .where('users.id', '=', userId)
     .executeTakeFirst();
   if (!row) throw notFound('user', userId);
+  const unfinished = row.requested_at ? 'running' : 'preview';
   return {
     object: 'erasure',
     user: userId,
-    state: row.finished_at ? 'finished' : row.requested_at ? 'running' : 'preview',
+    state: row.finished_at ? 'finished' : unfinished,
     erases: (row.counts as Counts | null) ?? (await count(db, userId, 'erasure_counts')),
     waits_for: await countWaits(db, userId),
     left_at_providers: row.left_at_providers ?? 0,
@@ -56,7 +60,10 @@ export interface ErasedUser {
 export interface ErasureServices {
   readonly db: Db;
   readonly log: Log;
-  /** Modules with objects at providers. Each erases a batch of what has ended, and returns how many objects it left there. */
+  /**
+   * Modules with objects at providers. Each erases a batch of what has ended, and returns how many objects it left
+   * there.
+   */
   readonly owners: readonly { eraseUser(user: ErasedUser): Promise<number> }[];
 }
 
@@ -106,7 +113,10 @@ async function eraseContent({ db, owners }: ErasureServices, erasure: Erasure): 
   if (waits.every((found) => found === 0)) await finish(db, userId);
 }
 
-/** Goes through each line once, apart from the day before the last run: a call is logged when it ends, with the time of its beginning. */
+/**
+ * Goes through each line once, apart from the day before the last run: a call is logged when it ends, with the time of
+ * its beginning.
+ */
 async function eraseLog(db: Db, { user_id: userId, log_erased_to: erasedTo }: Erasure): Promise<void> {
   const { rows: begun } = await sql<{ now: Date; since: string }>`
     select now(), coalesce(${erasedTo}::timestamptz - interval '1 day', '-infinity')::text as since`.execute(db);

@@ -1,4 +1,7 @@
-/** One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a hash. */
+/**
+ * One-time links: for the first operator, for invitations and for new passwords. A person has at most one, stored as a
+ * hash.
+ */
 import { sql } from 'kysely';
 import { fail, failAt, hmac } from '../../core/index.ts';
 import { ADVISORY_LOCK, type Db, firstRow, type Row } from '../../platform/db/index.ts';
@@ -102,7 +105,10 @@ export interface LinkUse {
   readonly address: string;
 }
 
-/** Sets the password, ends other sessions and begins one; once per link. Locks the person before the link, as everywhere. */
+/**
+ * Sets the password, ends other sessions and begins one; once per link. Locks the person before the link, as
+ * everywhere.
+ */
 export const redeemLink = (db: Db, use: LinkUse): Promise<NewSession> =>
   db.transaction().execute(async (tx) => {
     const link = await findLink(tx, use.token, use.now);

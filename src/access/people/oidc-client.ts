@@ -1,4 +1,7 @@
-/** OpenID Connect: the authorization code flow with state, nonce and PKCE. The library is loaded at the first sign-in only. */
+/**
+ * OpenID Connect: the authorization code flow with state, nonce and PKCE. The library is loaded at the first sign-in
+ * only.
+ */
 import type { Configuration } from 'openid-client';
 import type { Clock, Sealer } from '../../core/index.ts';
 import { wholeResponse } from '../../platform/http/index.ts';
@@ -120,7 +123,10 @@ interface OidcRequest {
 /** Metadata, keys and tokens are some kilobytes. */
 const MAX_BYTES = 2 ** 20;
 
-/** A request of the library, sent by the HTTP client of the gateway: with its time limits, its proxies and a limit of bytes. */
+/**
+ * A request of the library, sent by the HTTP client of the gateway: with its time limits, its proxies and a limit of
+ * bytes.
+ */
 async function oidcFetch(upstream: UpstreamClient, address: string, request: OidcRequest): Promise<Response> {
   const { origin, pathname, search } = new URL(address);
   const sent = {

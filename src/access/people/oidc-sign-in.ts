@@ -1,4 +1,6 @@
-/** Which person an OpenID identity is. Signing in creates no people, except operators by the rules of OIDC_OPERATORS. */
+/**
+ * Which person an OpenID identity is. Signing in creates no people, except operators by the rules of OIDC_OPERATORS.
+ */
 import { fail } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { OidcClaims } from './oidc-client.ts';

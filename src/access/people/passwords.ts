@@ -1,4 +1,7 @@
-/** Password hashes: argon2id, keyed with the pepper so that a stolen dump alone cannot be guessed at, off the event loop, a few at a time. */
+/**
+ * Password hashes: argon2id, keyed with the pepper so that a stolen dump alone cannot be guessed at, off the event
+ * loop, a few at a time.
+ */
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { overloaded } from '../../core/index.ts';
 import { PASSWORD_HASH, PASSWORD_QUEUE } from '../../rules/index.ts';

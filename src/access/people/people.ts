@@ -1,4 +1,7 @@
-/** Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the admin API and the CLI. */
+/**
+ * Operations on people for operators: checks, change, end of sessions and audit line in one transaction. Used by the
+ * admin API and the CLI.
+ */
 import { sql } from 'kysely';
 import { fail, failAt } from '../../core/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
@@ -75,7 +78,9 @@ export const resetPerson = (db: Db, id: string, { by, now }: PeopleContext): Pro
     return { person, link };
   });
 
-/** Another role begins with a new sign-in. The user is read for every request, so that a change of it applies at once. */
+/**
+ * Another role begins with a new sign-in. The user is read for every request, so that a change of it applies at once.
+ */
 export const changePerson = (
   db: Db,
   id: string,

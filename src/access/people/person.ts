@@ -23,9 +23,14 @@ export const toPerson = ({ id, email, name, role, user_id }: PersonRow): Person 
   userId: user_id,
 });
 
+function personState({ disabled_at, password_hash, oidc_subject }: PersonRow): ShownPerson['state'] {
+  if (disabled_at) return 'disabled';
+  return password_hash || oidc_subject ? 'active' : 'invited';
+}
+
 export const personView = (row: PersonRow): ShownPerson =>
   shownRow(ShownPerson, row, {
-    state: row.disabled_at ? 'disabled' : row.password_hash || row.oidc_subject ? 'active' : 'invited',
+    state: personState(row),
     oidc: row.oidc_subject !== null,
   });
 

@@ -1,4 +1,7 @@
-/** Sessions as rows. A token of 256 random bits is stored as its hash; its CSRF token derives from it (docs/adr/0017-sessions.md). */
+/**
+ * Sessions as rows. A token of 256 random bits is stored as its hash; its CSRF token derives from it
+ * (docs/adr/0017-sessions.md).
+ */
 import { hash, randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';
@@ -44,7 +47,10 @@ export async function beginSession(tx: Db, row: PersonRow, now: number): Promise
   return { token, session: { person: toPerson(row), csrf: csrfOf(token), tokenHash } };
 }
 
-/** Undefined for unknown and ended sessions, and for those of disabled people. Read for every request, so that a change applies at once. */
+/**
+ * Undefined for unknown and ended sessions, and for those of disabled people. Read for every request, so that a change
+ * applies at once.
+ */
 export async function findPersonSession(db: Db, token: string, now: number): Promise<Session | undefined> {
   if (!isToken(token)) return undefined;
   const tokenHash = hashToken(token);

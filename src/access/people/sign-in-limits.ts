@@ -1,4 +1,7 @@
-/** Limits failed sign-ins by browser, e-mail address and network. With several workers their primary counts for all of them. */
+/**
+ * Limits failed sign-ins by browser, e-mail address and network. With several workers their primary counts for all of
+ * them.
+ */
 import { type ApiError, type Clock, entryOf, fail, type MaybePromise, networkOf, RecentMap } from '../../core/index.ts';
 import type { Link } from '../../platform/cluster/index.ts';
 import { SIGN_IN_FAILURES } from '../../rules/index.ts';
@@ -20,7 +23,10 @@ export interface SignInAttempt {
 }
 
 export interface SignInCounts {
-  /** Counts the attempt before its result is known, because many may run at once. Returns the seconds to wait at a limit, else null. */
+  /**
+   * Counts the attempt before its result is known, because many may run at once. Returns the seconds to wait at a
+   * limit, else null.
+   */
   begin(attempt: SignInAttempt): MaybePromise<number | null>;
   succeed(attempt: SignInAttempt): void;
 }

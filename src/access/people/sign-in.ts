@@ -1,4 +1,6 @@
-/** Sign-in with a password. Every failure gets the same response after the same work, whoever the address belongs to. */
+/**
+ * Sign-in with a password. Every failure gets the same response after the same work, whoever the address belongs to.
+ */
 import { randomBytes } from 'node:crypto';
 import { type Clock, fail, hmac } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';

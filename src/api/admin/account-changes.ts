@@ -1,4 +1,6 @@
-/** What operators do to accounts: change their settings, park, drain and resume them. Each change has one audit line. */
+/**
+ * What operators do to accounts: change their settings, park, drain and resume them. Each change has one audit line.
+ */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { type Actor, type AuditAction, writeAudit } from '../../access/keys/index.ts';
@@ -110,7 +112,10 @@ async function lockAccount(tx: Db, id: string): Promise<object> {
 }
 
 export const ACCOUNT_CHANGES_OPERATIONS = {
-  /** The stored credential stays unless `api_key` is given. Settings and state are two changes, each with its audit line. */
+  /**
+   * The stored credential stays unless `api_key` is given. Settings and state are two changes, each with its audit
+   * line.
+   */
   'admin.changeAccount': operation({
     body: ChangeBody,
     async handle({ id, by, body }, { db, secrets, accounts }) {

@@ -30,7 +30,9 @@ interface AccountRow extends Omit<Row<'accounts'>, Secret> {
   readonly reached: { readonly limit: string; readonly until: string } | null;
 }
 
-/** Null in `model` and `operation` means the whole account. An ejection that is over still waits for a successful probe. */
+/**
+ * Null in `model` and `operation` means the whole account. An ejection that is over still waits for a successful probe.
+ */
 const COOLDOWNS = sql`
   (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from (
     select c.replica_id as replica, r.host, nullif(c.model, '') as model, nullif(c.operation, '') as operation, c.reason,
@@ -60,6 +62,12 @@ const LAST_TEST = sql`
 const SELECT = sql<AccountRow>`
   select ${sql.join(schemas.ACCOUNT_COLUMNS.map((name) => sql.ref(name)))}, ${COOLDOWNS}, ${LOADS}, ${PARK}, ${LAST_TEST} from accounts`;
 
+function cooldownState({ is_over, reason, in_use }: Pick<CooldownColumns, 'is_over' | 'reason' | 'in_use'>): string {
+  if (is_over) return 'half_open';
+  if (reason === 'model') return 'avoided';
+  return in_use ? 'in_use' : 'out';
+}
+
 function accountView(row: AccountRow) {
   const { park: _, most_in_flight: __, reached: ___, ...columns } = row;
   return {
@@ -71,7 +79,7 @@ function accountView(row: AccountRow) {
     last_test: row.last_test && { ...row.last_test, at: new Date(row.last_test.at).toISOString() },
     cooldowns: row.cooldowns.map(({ is_over, since, until, ...cooldown }) => ({
       ...cooldown,
-      state: is_over ? 'half_open' : cooldown.reason === 'model' ? 'avoided' : cooldown.in_use ? 'in_use' : 'out',
+      state: cooldownState({ is_over, ...cooldown }),
       since: new Date(since).toISOString(),
       until: new Date(until).toISOString(),
     })),

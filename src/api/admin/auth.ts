@@ -1,4 +1,7 @@
-/** Authentication of the admin API: by the admin token, read for every call so that a rotation applies at once, or by a session. */
+/**
+ * Authentication of the admin API: by the admin token, read for every call so that a rotation applies at once, or by a
+ * session.
+ */
 import { type Actor, type FailedAttempts, isSameSecret } from '../../access/keys/index.ts';
 import { personActor, type SessionGuard } from '../../access/people/index.ts';
 import { fail } from '../../core/index.ts';

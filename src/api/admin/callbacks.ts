@@ -64,7 +64,10 @@ export const CALLBACKS_OPERATIONS = {
       };
     },
   }),
-  /** The row is locked: two operators redeliver once, and a worker that has the event finishes it first. A waiting one is sent at once. */
+  /**
+   * The row is locked: two operators redeliver once, and a worker that has the event finishes it first. A waiting one
+   * is sent at once.
+   */
   'admin.redeliverCallback': operation({
     body: z.strictObject({ reason: reason.optional() }),
     status: 202,

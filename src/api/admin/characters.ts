@@ -1,4 +1,6 @@
-/** Public characters: create, change, publish, unpublish, delete, and the preview picture. The list is in catalog.ts. */
+/**
+ * Public characters: create, change, publish, unpublish, delete, and the preview picture. The list is in catalog.ts.
+ */
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { z } from 'zod';

@@ -1,4 +1,7 @@
-/** The installation: its whole configuration as one document (YAML or JSON, in the format of `dragoman apply`), settings, alarms, audit log. */
+/**
+ * The installation: its whole configuration as one document (YAML or JSON, in the format of `dragoman apply`),
+ * settings, alarms, audit log.
+ */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import * as setup from '../../catalog/setup/index.ts';
@@ -41,8 +44,8 @@ function rejectSetup(error: unknown): never {
 }
 
 /**
- * What operators see of the installation: alarms as a job stored them at its last check, where an old check means that no jobs run; the
- * settings of this server, where a secret shows only that it is set; and the audit log, newest first.
+ * What operators see of the installation: alarms as a job stored them at its last check, where an old check means that
+ * no jobs run; the settings of this server, where a secret shows only that it is set; and the audit log, newest first.
  */
 const AuditQuery = z.strictObject({
   actor: z
@@ -50,7 +53,7 @@ const AuditQuery = z.strictObject({
     .regex(/^(?:token|cli|file|person:[A-Za-z0-9_]{1,64})$/, 'token, cli, file or person:<id>')
     .describe('by `token` (admin API), `cli`, `file` (configuration applied at start) or `person:<id>` (console)')
     .optional(),
-  ...params('action subject'),
+  ...params('action', 'subject'),
   ...period,
   ...pageParams(rowKey.id),
 });
@@ -92,7 +95,10 @@ export const CONFIG_OPERATIONS = {
   'admin.alarms': operation({
     async handle(_, { db }) {
       const view = ({ name, count, detail, ageSeconds }: Awaited<ReturnType<typeof readAlarms>>[number]) => ({
-        ...{ name, count, detail, ...ALARMS[name] },
+        name,
+        count,
+        detail,
+        ...ALARMS[name],
         checked_seconds_ago: Math.round(ageSeconds),
       });
       return wholeList((await readAlarms(db)).map(view));

@@ -1,4 +1,7 @@
-/** Balances, statements, and credits, refunds and adjustments. A reference is booked once; the entry and its audit line are one transaction. */
+/**
+ * Balances, statements, and credits, refunds and adjustments. A reference is booked once; the entry and its audit line
+ * are one transaction.
+ */
 import { z } from 'zod';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import { failAt, formatNanos, notFound } from '../../core/index.ts';

@@ -27,7 +27,10 @@ export function sendCsv<Row>(call: Call, { name, columns, cells, ...csv }: Csv<R
   return sendDownload(call, { ...csv, ...file }, clock);
 }
 
-/** An export holds a database connection until its client has read everything. People of users cannot take the place of operators. */
+/**
+ * An export holds a database connection until its client has read everything. People of users cannot take the place of
+ * operators.
+ */
 const MAX_EXPORTS: Readonly<Record<UsageAudience, number>> = { operator: 2, user: 1 };
 const running: Record<UsageAudience, number> = { operator: 0, user: 0 };
 
@@ -45,7 +48,10 @@ export async function sendDownload<Row>(call: Call, download: Download<Row>, clo
   }
 }
 
-/** A failure before the first batch becomes an error response; a later one breaks the connection, so that the client sees a truncated body. */
+/**
+ * A failure before the first batch becomes an error response; a later one breaks the connection, so that the client
+ * sees a truncated body.
+ */
 async function send<Row>(call: Call, { name, type, head, batches, text }: Download<Row>, clock: Clock): Promise<void> {
   const { response } = call;
   let resume = (): void => {};

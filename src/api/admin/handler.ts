@@ -1,4 +1,7 @@
-/** Definition of an operation of operators or people: the schemas of its query and body, and the handler that receives them parsed. */
+/**
+ * Definition of an operation of operators or people: the schemas of its query and body, and the handler that receives
+ * them parsed.
+ */
 import { z } from 'zod';
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
 import type { Clock, MaybePromise } from '../../core/index.ts';

@@ -69,7 +69,10 @@ const authenticated =
     return withReportErrors(handler.run(call, { by }, options));
   };
 
-/** Errors of the database that the caller can act on. 57014: it cancelled the statement. DG001: the user is erased (`refuse_erased`). */
+/**
+ * Errors of the database that the caller can act on. 57014: it cancelled the statement. DG001: the user is erased
+ * (`refuse_erased`).
+ */
 export const withReportErrors = (running: Promise<void>): Promise<void> =>
   running.catch((error: unknown) => {
     if (codeOf(error) === '57014') throw overloaded(TOO_LARGE, 1, error);

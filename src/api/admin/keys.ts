@@ -18,7 +18,7 @@ const RotateBody = z.strictObject({
   overlap_seconds: z.number().int().min(0).max(MAX_OVERLAP_S).default(0).describe('how long the old key still works'),
 });
 
-const KeysQuery = z.strictObject({ ...params('user group name'), ...sortedParams('keys') });
+const KeysQuery = z.strictObject({ ...params('user', 'group', 'name'), ...sortedParams('keys') });
 
 export async function sendKeys(
   call: Call,
@@ -30,8 +30,9 @@ export async function sendKeys(
   }: Pick<AdminServices, 'db' | 'clock'> & { extend?: (view: schemas.ShownKey) => object },
 ): Promise<void> {
   const page = sortedPage('keys', query);
-  const from = sql`
-    select * from keys where ${matching({ user })} ${group === undefined ? sql`` : sql`and ${inGroup(group)}`} ${name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`}`;
+  const ofGroup = group === undefined ? sql`` : sql`and ${inGroup(group)}`;
+  const named = name === undefined ? sql`` : sql`and name ilike ${likePattern(name)}`;
+  const from = sql`select * from keys where ${matching({ user })} ${ofGroup} ${named}`;
   const [rows, count] = await snapshot(db, async (tx) => [
     await sortedRows<Row<'keys'>>(tx, { ...page, from, id: 'id' }),
     await countRows(tx, from),
@@ -91,7 +92,10 @@ export function changeKey(
   });
 }
 
-/** The new key gets the name, settings and spent amounts. The old one keeps its row, usage and secret until the overlap ends. */
+/**
+ * The new key gets the name, settings and spent amounts. The old one keeps its row, usage and secret until the overlap
+ * ends.
+ */
 export function rotateKey(
   db: Db,
   id: string,

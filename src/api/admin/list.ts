@@ -1,4 +1,6 @@
-/** Lists of rows in a fixed order, a page at a time. Every parameter beside those of the page is compared with a column. */
+/**
+ * Lists of rows in a fixed order, a page at a time. Every parameter beside those of the page is compared with a column.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { countRows, type Db, likePattern, type SortedRow, snapshot, sortedRows } from '../../platform/db/index.ts';
@@ -26,7 +28,9 @@ export interface RowList<T> {
   readonly view: (row: T) => object;
   /** Members of the body beside the rows. */
   readonly more?: object;
-  /** Grows with every call or change. Its rows are not counted: with a filter that few of them match, all would be read. */
+  /**
+   * Grows with every call or change. Its rows are not counted: with a filter that few of them match, all would be read.
+   */
   readonly isLog?: true;
   /** Rows may have several groups; the filter finds any of them. */
   readonly hasGroups?: true;

@@ -48,7 +48,7 @@ export async function deleteObject(
 export const OBJECTS_OPERATIONS = {
   'admin.objects': listOperation({
     ...LIST,
-    filters: { ...objectFilters, ...params('key account') },
+    filters: { ...objectFilters, ...params('key', 'account') },
     view: (row) => shownRow(OperatorObject, row, sizesOf(row)),
   }),
   'admin.deleteObject': operation({

@@ -82,7 +82,10 @@ export function sortedParams(list: SortedList) {
 
 type SortedPageQuery = z.output<z.ZodObject<ReturnType<typeof sortedParams>>>;
 
-/** The page that a query asks for. A cursor belongs to one order: it has the value of the last row, where the id alone is not the order. */
+/**
+ * The page that a query asks for. A cursor belongs to one order: it has the value of the last row, where the id alone
+ * is not the order.
+ */
 export function sortedPage(list: SortedList, { sort, cursor, limit }: SortedPageQuery, own?: string) {
   const name = sort ?? own;
   const order: RowOrder | undefined = name === undefined ? undefined : orderOf(list, name);

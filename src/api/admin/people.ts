@@ -1,4 +1,7 @@
-/** People who sign in to the console: list, invite, change, new link, end of sessions. A link is only in the response that creates it. */
+/**
+ * People who sign in to the console: list, invite, change, new link, end of sessions. A link is only in the response
+ * that creates it.
+ */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Actor } from '../../access/keys/index.ts';

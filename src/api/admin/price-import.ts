@@ -1,4 +1,6 @@
-/** Import of prices from the public list in two steps: the plan, then its application if nothing has changed meanwhile. */
+/**
+ * Import of prices from the public list in two steps: the plan, then its application if nothing has changed meanwhile.
+ */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import * as setup from '../../catalog/setup/index.ts';

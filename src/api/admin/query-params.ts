@@ -1,8 +1,10 @@
-/** Query parameters of the admin API as zod schemas, and their reader. OpenAPI and docs/endpoints.md are derived from the schemas. */
+/**
+ * Query parameters of the admin API as zod schemas, and their reader. OpenAPI and docs/endpoints.md are derived from
+ * the schemas.
+ */
 import { z } from 'zod';
 import { issuesOf } from '../../catalog/setup/index.ts';
 import { parseNanos } from '../../core/index.ts';
-import { type Words, words } from '../../rules/index.ts';
 import { rejection } from './request-body.ts';
 
 const MAX_CHARS = 512;
@@ -57,10 +59,8 @@ export const param = {
     .describe('`json` (default) or `csv`; a CSV has every row, not a page'),
 };
 
-export const params = <const S extends string>(names: S) =>
-  Object.fromEntries(words(names).map((name) => [name, param[name as keyof typeof param]])) as {
-    [K in Words<S> & keyof typeof param]: (typeof param)[K];
-  };
+export const params = <const N extends keyof typeof param>(...names: readonly N[]) =>
+  Object.fromEntries(names.map((name) => [name, param[name]])) as Pick<typeof param, N>;
 
 const flag = (description: string) => z.enum(['true', 'false']).describe(description).optional();
 

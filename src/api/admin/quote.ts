@@ -1,4 +1,7 @@
-/** What a call or a video task would be charged and would cost the operator, by the arithmetic that charges it; and the plan of a call. */
+/**
+ * What a call or a video task would be charged and would cost the operator, by the arithmetic that charges it; and the
+ * plan of a call.
+ */
 import { z } from 'zod';
 import { findKeyById, type Key } from '../../access/keys/index.ts';
 import { Catalog, type ModelLine, priceAt, readModelLines } from '../../catalog/index.ts';
@@ -160,7 +163,10 @@ async function multiplierOf(tx: Tx, kind: 'user' | 'account', id: string | undef
   return row.ppm;
 }
 
-/** The plan of a call, without the call. Reads only; the body of the request is that of the call, and is neither kept nor shown. */
+/**
+ * The plan of a call, without the call. Reads only; the body of the request is that of the call, and is neither kept
+ * nor shown.
+ */
 const ExplainQuery = z.strictObject({
   key: line(64, 'id of the API key that makes the call'),
   model: line(512, 'as the caller names it; replaces that of the body'),

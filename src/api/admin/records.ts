@@ -16,12 +16,15 @@ import { amount, reason } from './request-body.ts';
 const DEFAULT_PERIOD_MS = 30 * 86_400_000;
 
 const RecordsQuery = z.strictObject({
-  ...params('user key model request_id'),
+  ...params('user', 'key', 'model', 'request_id'),
   ...period,
   ...pageParams(rowKey.timeAndId),
 });
 
-/** A key is found among the records of its user; the roll-ups know every key that has records. Empty for other keys: no user has this id. */
+/**
+ * A key is found among the records of its user; the roll-ups know every key that has records. Empty for other keys: no
+ * user has this id.
+ */
 async function userOf(db: Db, key: string): Promise<string> {
   const find = db.selectFrom('usage_daily').select('user_id').where('key_id', '=', key).limit(1);
   return (await find.executeTakeFirst())?.user_id ?? '';
@@ -56,8 +59,8 @@ const ResolveBody = z.strictObject({
 });
 
 /**
- * The outcome, the charge, its usage record and the audit line are one transaction. A record is closed once. It is dismissed when nothing is
- * charged.
+ * The outcome, the charge, its usage record and the audit line are one transaction. A record is closed once. It is
+ * dismissed when nothing is charged.
  */
 function close({ db, clock }: AdminServices, nanos: bigint, { id, by, body: { reason } }: Reasoned): Promise<object> {
   const outcome = nanos > 0n ? 'charged' : 'dismissed';

@@ -1,7 +1,8 @@
 /**
- * Changes with an Idempotency-Key: a double click, or a retry after a lost answer, gets the reply of the first submission and changes
- * nothing. The key is claimed before the change, and its reply is stored after it: when the server dies in between, it is not known whether
- * the change was made, and a repetition is refused instead of made a second time.
+ * Changes with an Idempotency-Key: a double click, or a retry after a lost answer, gets the reply of the first
+ * submission and changes nothing. The key is claimed before the change, and its reply is stored after it: when the
+ * server dies in between, it is not known whether the change was made, and a repetition is refused instead of made a
+ * second time.
  */
 import { createHash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
@@ -38,7 +39,8 @@ export async function makeOnce(call: Call, { db, secrets }: ChangeServices, { by
   try {
     reply = await make();
   } finally {
-    // A change that failed may be tried again. One that answers by itself, as a credit does by its reference, is harmless to repeat.
+    // A change that failed may be tried again. One that answers by itself, as a credit does by its reference, is
+    // harmless to repeat.
     if (reply === undefined) await sql`delete from change_replies ${own}`.execute(db);
   }
   if (reply === undefined) return;

@@ -28,7 +28,10 @@ export function expectChange(body: object): void {
 
 const Expected = z.record(z.string(), z.unknown());
 
-/** The values that the changed members had when the caller read them, so that a change that the caller has not seen is not undone. */
+/**
+ * The values that the changed members had when the caller read them, so that a change that the caller has not seen is
+ * not undone.
+ */
 export function readExpected(call: Call): Readonly<Record<string, unknown>> | undefined {
   const text = call.header(UNCHANGED_HEADER);
   if (text === undefined) return undefined;

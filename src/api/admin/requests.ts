@@ -12,10 +12,10 @@ import { rejection } from './request-body.ts';
 
 /** Query parameters of a request log, without those of operators. */
 export const requestParams = {
-  ...params('key group'),
+  ...params('key', 'group'),
   model: param.model.describe(`of this model; \`*\` stands for any text, as in \`*mini*\``),
   operation: param.operation.describe('of this operation, such as messages.create, or messages.*'),
-  ...params('code status'),
+  ...params('code', 'status'),
   error: z
     .enum(ERROR_SIDES)
     .describe('that failed on this side: `provider`, `ours` (the gateway and its configuration) or `caller`')

@@ -1,4 +1,7 @@
-/** Search for objects by a part of their id or name. Requests and tasks are found by their whole id only, which has an index. */
+/**
+ * Search for objects by a part of their id or name. Requests and tasks are found by their whole id only, which has an
+ * index.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { z } from 'zod';
 import { findRequest } from '../../observe/request-log/index.ts';

@@ -1,4 +1,7 @@
-/** Video tasks that an operator decides about: those in review, and unknown submissions beside the provider's tasks that may be theirs. */
+/**
+ * Video tasks that an operator decides about: those in review, and unknown submissions beside the provider's tasks that
+ * may be theirs.
+ */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
@@ -28,8 +31,8 @@ export const oldestSubmissions = async (db: Db, limit: number): Promise<readonly
   (await readList(db, SUBMISSIONS, { limit })).map(SUBMISSIONS.view);
 
 /**
- * `upstreamTask` is the provider's task that it is; undefined: none. The change of the task, what happens to its hold and the audit line
- * are one transaction.
+ * `upstreamTask` is the provider's task that it is; undefined: none. The change of the task, what happens to its hold
+ * and the audit line are one transaction.
  */
 export async function decideSubmission(
   { db, video }: Pick<AdminServices, 'db' | 'video'>,
@@ -66,7 +69,10 @@ const REFUSALS = {
   taken: () => failAt('conflict', 'upstream_task', 'another task has it already.'),
 } as const;
 
-/** Video tasks in review: they succeeded, and their usage or price is not known. The operator decides with the bill of the provider. */
+/**
+ * Video tasks in review: they succeeded, and their usage or price is not known. The operator decides with the bill of
+ * the provider.
+ */
 type ReviewRow = Pick<Row<'video_tasks'>, 'id' | 'usage_tokens' | 'review_until'>;
 
 /** The charge or release and the audit line are one transaction. A review is resolved once. */

@@ -1,4 +1,7 @@
-/** Video tasks, assets and authorizations of all users for operators: where each is, and on which account. Never shows a prompt or media. */
+/**
+ * Video tasks, assets and authorizations of all users for operators: where each is, and on which account. Never shows a
+ * prompt or media.
+ */
 import { sql } from 'kysely';
 import { z } from 'zod';
 import { notFound } from '../../core/index.ts';
@@ -17,7 +20,7 @@ const DEFAULT_PERIOD_MS = 30 * 86_400_000;
 const NEWEST = 'created';
 
 const TasksQuery = z.strictObject({
-  ...params('user model group account'),
+  ...params('user', 'model', 'group', 'account'),
   status: inState('video tasks', TASK_STATUSES),
   ...period,
   ...sortedParams('tasks'),
@@ -74,7 +77,10 @@ interface AuthorizationRow extends Omit<Row<'authorization_sessions'>, 'upstream
 
 const LIST = {
   order: 'newest',
-  /** A session is expired from `expires_at` on, also before a job writes that down. Without the provider's token it is still being created. */
+  /**
+   * A session is expired from `expires_at` on, also before a job writes that down. Without the provider's token it is
+   * still being created.
+   */
   from: sql<AuthorizationRow>`
     select s.id, s.user_id, s.account_id, s.group_id, g.name as group_name, s.name, s.asset_group_id, s.expires_at, s.created_at, s.updated_at,
       case when s.status in ('pending', 'verifying') and s.expires_at <= now() then 'expired' else s.status end as status
@@ -122,9 +128,12 @@ export const TASKS_OPERATIONS = {
       return { object: 'task', currency: 'USD', ...found };
     },
   }),
-  /** Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of a caller. */
+  /**
+   * Private assets of all users for operators: which are usable, and on which account they live. Never shows the URL of
+   * a caller.
+   */
   'admin.assets': listOperation({
-    filters: { ...params('user group account'), status: inState('assets', ASSET_STATUSES) },
+    filters: { ...params('user', 'group', 'account'), status: inState('assets', ASSET_STATUSES) },
     order: 'newest',
     from: sql<Row<'assets'>>`select * from assets where deleted_at is null`,
     view: (row) => shownRow(OperatorAsset, row, { group_id: row.asset_group_id, route_group_name: row.group_id }),

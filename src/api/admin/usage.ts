@@ -52,7 +52,7 @@ const UsageParams = z
     by: listOf(DIMENSIONS)
       .default(['day'])
       .describe(`comma-separated, in the order to sort by: ${DIMENSIONS.join(', ')}; \`day\` by default`),
-    ...params('start_date end_date user key model group account operation'),
+    ...params('start_date', 'end_date', 'user', 'key', 'model', 'group', 'account', 'operation'),
     ...usagePage('operator'),
   })
   .refine(isRowKey, { path: ['cursor'], error: CURSOR_EXPECTED });
@@ -114,7 +114,7 @@ const StatsParams = z.strictObject({
     .describe('`hour` or `day` in UTC; by default `hour`, and `day` above 7 days')
     .optional(),
   by: z.enum(STATS_GROUPINGS).describe('one series for each `group`, `account` or `model`').optional(),
-  ...params('group account model'),
+  ...params('group', 'account', 'model'),
 });
 
 const AccountStatsParams = z.strictObject({ ...range, group: param.group, account: param.account });

@@ -1,4 +1,6 @@
-/** Warnings of one owner: rules, destinations and notices. The operators have theirs here, and each user in the console. */
+/**
+ * Warnings of one owner: rules, destinations and notices. The operators have theirs here, and each user in the console.
+ */
 import { z } from 'zod';
 import { writeAudit } from '../../access/keys/index.ts';
 import * as store from '../../observe/warnings/index.ts';

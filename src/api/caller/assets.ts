@@ -1,4 +1,7 @@
-/** Operations of document 2 on what a task may refer to (V 4.8 to 4.11): assets, authorizations of real persons, characters. They are in src/video. */
+/**
+ * Operations of document 2 on what a task may refer to (V 4.8 to 4.11): assets, authorizations of real persons,
+ * characters. They are in src/video.
+ */
 import { fail } from '../../core/index.ts';
 import { type Call, expectJson, idHeaders, readBody, sendJson } from '../../platform/web/index.ts';
 import { BODY_BYTES, FOREIGN_FILE_HEADERS, VIDEO_QUERIES } from '../../rules/index.ts';

@@ -1,4 +1,7 @@
-/** Authentication of callers (G 5). Credentials of other services beside a valid key are ignored; two valid keys are rejected. */
+/**
+ * Authentication of callers (G 5). Credentials of other services beside a valid key are ignored; two valid keys are
+ * rejected.
+ */
 import { FailedAttempts, type Key, type KeyCache } from '../../access/keys/index.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import { ApiError, type Clock, fail, isAddressIn } from '../../core/index.ts';
@@ -72,7 +75,10 @@ export class Auth {
     }
   }
 
-  /** A request of the console names its key by id, and is judged by its cookie alone. Without that header cookies count for nothing. */
+  /**
+   * A request of the console names its key by id, and is judged by its cookie alone. Without that header cookies count
+   * for nothing.
+   */
   #keyOf(call: Call, isSuspect = false): Key | Promise<Key> {
     const id = call.header(rules.KEY_HEADER);
     if (id !== undefined) return this.#services.keyOfSession(call, id);
@@ -100,7 +106,10 @@ function onlyKey(found: readonly (Key | undefined)[]): Key {
 /** Each may cost a query and a place in the key cache, and the headers of one request have room for a thousand. */
 const MAX_CREDENTIALS = 8;
 
-/** By its path, or by a key in the form of the generate-content family and no other: it reads the shapes of that family (G 4.7). */
+/**
+ * By its path, or by a key in the form of the generate-content family and no other: it reads the shapes of that family
+ * (G 4.7).
+ */
 const isGenerateClient = (call: Call): boolean =>
   rules.takesGenerateCredentials(call.path) &&
   (rules.errorFormatOf(call.path) === 'generate' || hasOnlyGenerateKey(call));

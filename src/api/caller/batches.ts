@@ -88,10 +88,16 @@ export function readMetadata(given: unknown): Readonly<Record<string, string>> {
 
 const seconds = (at: Date | null): number | null => at && Math.floor(at.getTime() / 1_000);
 
+function openAiStatus({ state, cancelled_at: cancelledAt, expired }: Batch): string {
+  if (state === 'failed') return 'failed';
+  if (state !== 'ended') return cancelledAt ? 'cancelling' : 'in_progress';
+  if (cancelledAt) return 'cancelled';
+  return expired > 0 ? 'expired' : 'completed';
+}
+
 function openAiView(batch: Batch): object {
   const { state, cancelled_at: cancelledAt, ended_at: endedAt } = batch;
-  const end = cancelledAt ? 'cancelled' : batch.expired > 0 ? 'expired' : 'completed';
-  const status = state === 'failed' ? 'failed' : state === 'ended' ? end : cancelledAt ? 'cancelling' : 'in_progress';
+  const status = openAiStatus(batch);
   const at = (which: string): number | null => (status === which ? seconds(endedAt) : null);
   return {
     id: batch.id,
@@ -126,7 +132,10 @@ function messagesView({ publicUrl }: FileApiServices, batch: Batch): object {
     processing_status: isRunning ? (cancelledAt ? 'canceling' : 'in_progress') : 'ended',
     request_counts: {
       processing: batch.total - succeeded - errored - canceled - expired,
-      ...{ succeeded, errored, canceled, expired },
+      succeeded,
+      errored,
+      canceled,
+      expired,
     },
     created_at: batch.created_at.toISOString(),
     expires_at: batch.expires_at.toISOString(),

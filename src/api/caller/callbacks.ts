@@ -1,4 +1,7 @@
-/** Callback deliveries of a caller's own tasks: what was sent, what the receiver returned, and delivery again. Beyond document 2. */
+/**
+ * Callback deliveries of a caller's own tasks: what was sent, what the receiver returned, and delivery again. Beyond
+ * document 2.
+ */
 import { fail, failAt, valueOfJson } from '../../core/index.ts';
 import { type Call, expectJson, readBody, sendJson, sendNoContent } from '../../platform/web/index.ts';
 import { BODY_BYTES, VIDEO_QUERIES } from '../../rules/index.ts';
@@ -66,7 +69,9 @@ export const CALLBACK_HANDLERS: VideoHandlers<'callbacks'> = {
 
 const eventIdIn = (call: Call): string => call.params.event_id ?? '';
 
-/** Reports of video providers on the secret path of a task. The body is a hint and never trusted; a wrong path gets 404. */
+/**
+ * Reports of video providers on the secret path of a task. The body is a hint and never trusted; a wrong path gets 404.
+ */
 export async function receiveProviderReport(video: Video, call: Call): Promise<void> {
   const body = await readBody(call, BODY_BYTES.small);
   const isKnown = await video.onProviderReport(call.params.secret ?? '', valueOfJson(body.toString('utf8')));

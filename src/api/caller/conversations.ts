@@ -14,7 +14,10 @@ const idOf = ({ params }: Call): string => params.conversation_id ?? '';
 const itemOf = ({ params }: Call): string => params.item_id ?? '';
 
 const view = ({ id, metadata, created_at: createdAt }: KeptConversation) => ({
-  ...{ id, object: 'conversation', created_at: Math.floor(createdAt.getTime() / 1_000), metadata },
+  id,
+  object: 'conversation',
+  created_at: Math.floor(createdAt.getTime() / 1_000),
+  metadata,
 });
 
 /** A page of items. `data` may have one more than the limit. */

@@ -1,4 +1,7 @@
-/** The upload of generate-content: a request that begins it, and one for each piece, at a link because some clients send those without a key. */
+/**
+ * The upload of generate-content: a request that begins it, and one for each piece, at a link because some clients send
+ * those without a key.
+ */
 import { fail, failAt, isAddressIn, valueOfJson } from '../../core/index.ts';
 import { type Caller, uploadedAs } from '../../gateway/index.ts';
 import { type Call, idHeaders, readBody, sendJson, sendNoContent } from '../../platform/web/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. Of several groups, the
- * model of the request has chosen one before.
+ * Requests of document 1: the matrix cell of the key's group decides between native, converted and our own response. Of
+ * several groups, the model of the request has chosen one before.
  */
 import { fail } from '../../core/index.ts';
 import {
@@ -31,7 +31,10 @@ type Operation = rules.InferenceOperation;
 type Admitted = ChosenGroup & { readonly isAdmitted: boolean };
 type OwnHandler = (services: InferenceServices, call: Call, caller: Caller) => void | Promise<void>;
 
-/** Operations that the gateway responds to from its own records. The compiler demands one for every row with an `own` cell. */
+/**
+ * Operations that the gateway responds to from its own records. The compiler demands one for every row with an `own`
+ * cell.
+ */
 const OWN_HANDLERS: Readonly<Record<rules.OwnOperation, OwnHandler>> = {
   'models.list': listModels,
   'models.get': getModel,
@@ -133,7 +136,10 @@ function ownHandlerOf(operation: Operation, notFound: Error): OwnHandler {
   return handler;
 }
 
-/** The caller in the group whose provider holds the object: one of its own, or that of a line that made it as a fallback. */
+/**
+ * The caller in the group whose provider holds the object: one of its own, or that of a line that made it as a
+ * fallback.
+ */
 async function holderOf({ gateway }: InferenceServices, call: Call, caller: Caller): Promise<Caller> {
   const { key } = caller;
   const catalog = gateway.catalog();

@@ -11,7 +11,9 @@ const EPOCH = { created: 0, created_at: '1970-01-01T00:00:00Z' } as const;
 const MAX_PAGE = 1_000;
 const NATIVE_METHODS = ['generateContent', 'streamGenerateContent', 'countTokens'];
 
-/** List and items carry the fields of two SDK families. A client of the generate-content family gets the native form. */
+/**
+ * List and items carry the fields of two SDK families. A client of the generate-content family gets the native form.
+ */
 export async function listModels(services: WithGateway, call: Call, caller: Caller): Promise<void> {
   if (call.errorFormat === 'generate') return listNativeModels(services, call, caller);
   const { gateway } = services;
@@ -92,7 +94,10 @@ function toNative({ id, group, line }: ListedModel) {
   };
 }
 
-/** Pages by `limit`, `after_id` and `before_id`; without a limit returns everything, which most clients expect of this list. */
+/**
+ * Pages by `limit`, `after_id` and `before_id`; without a limit returns everything, which most clients expect of this
+ * list.
+ */
 function slice<T extends { id: string }>(all: readonly T[], query: URLSearchParams): { items: T[]; hasMore: boolean } {
   const limit = countOf(query.get('limit'), 'limit') ?? all.length;
   const after = all.findIndex((item) => item.id === query.get('after_id')) + 1;

@@ -1,4 +1,7 @@
-/** Lists of what providers keep for the user, from our own records: that of a provider has what all who share the account keep. */
+/**
+ * Lists of what providers keep for the user, from our own records: that of a provider has what all who share the
+ * account keep.
+ */
 import { type Caller, callersOf, type Gateway } from '../../gateway/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
 import { CONTAINERS } from '../../rules/index.ts';
@@ -25,7 +28,10 @@ export async function listContainers({ gateway }: WithGateway, call: Call, { key
     call,
     (page) => gateway.objects.list('container', key.userId, accounts, page),
     ({ id, created_at, expires_at }) => ({
-      ...{ id, object: 'container', name: '', status: 'running' },
+      id,
+      object: 'container',
+      name: '',
+      status: 'running',
       created_at: Math.floor(created_at.getTime() / 1_000),
       last_active_at: Math.floor(expires_at.getTime() / 1_000) - minutes * 60,
       expires_after: { anchor: 'last_active_at', minutes },

@@ -1,4 +1,7 @@
-/** What the operations of document 2 share: a strict reader of query parameters (V 4), which rejects unknown and repeated ones, and lists (V 2). */
+/**
+ * What the operations of document 2 share: a strict reader of query parameters (V 4), which rejects unknown and
+ * repeated ones, and lists (V 2).
+ */
 import { failAt } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';

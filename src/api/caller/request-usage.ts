@@ -1,4 +1,7 @@
-/** GET /v1/usage/requests/{request_id} (G 4.7): what one call cost, for the key that made it. For any other key its id is unknown. */
+/**
+ * GET /v1/usage/requests/{request_id} (G 4.7): what one call cost, for the key that made it. For any other key its id
+ * is unknown.
+ */
 import { type Clock, failAt, requestIdTime } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { recordOfRequest, unpackUsage } from '../../ledger/index.ts';
@@ -34,12 +37,18 @@ export async function getRequestUsage(services: RequestUsageServices, call: Call
   sendJson(call, 200, found, found.status === 'pending' ? { 'retry-after': '1' } : {});
 }
 
-/** Ids begin with their time. Those outside of these times name no call, and an older one than an hour has ended long ago. */
+/**
+ * Ids begin with their time. Those outside of these times name no call, and an older one than an hour has ended long
+ * ago.
+ */
 const FIRST_CALL = Date.UTC(2020, 0);
 const CLOCK_MARGIN_MS = 60_000;
 const RECENT_MS = 3_600_000;
 
-/** Looks again for a while: the charge of a call that has just ended is still in a journal, of this server or another one. */
+/**
+ * Looks again for a while: the charge of a call that has just ended is still in a journal, of this server or another
+ * one.
+ */
 async function findSoon({ db, clock }: RequestUsageServices, call: Call, own: OwnCall) {
   const time = requestIdTime(own.id) ?? 0;
   if (time < FIRST_CALL || time > clock.now() + CLOCK_MARGIN_MS) return undefined;
@@ -63,15 +72,25 @@ async function findUsage(db: Db, own: OwnCall): Promise<RequestUsage | undefined
     const usage = shownUsage(unpackUsage(record), record.images);
     return {
       ...usageView(own.id, 'charged'),
-      ...{ at: record.at.toISOString(), model, operation, usage, estimated, charge: pricing.charge, pricing },
+      at: record.at.toISOString(),
+      model,
+      operation,
+      usage,
+      estimated,
+      charge: pricing.charge,
+      pricing,
     };
   }
   if (!row) return undefined;
   const { model, operation, at } = row;
-  const status = row.nanos ? 'pending' : isTask(operation) ? 'task' : 'not_charged';
+  const uncharged = isTask(operation) ? 'task' : 'not_charged';
+  const status = row.nanos ? 'pending' : uncharged;
   return {
     ...usageView(own.id, status),
-    ...{ at: at.toISOString(), model, operation, charge: status === 'not_charged' ? '0' : null },
+    at: at.toISOString(),
+    model,
+    operation,
+    charge: status === 'not_charged' ? '0' : null,
   };
 }
 
@@ -85,7 +104,7 @@ async function openBackground(db: Db, { id, userId, keyId }: OwnCall): Promise<R
     where reference = ${`background:${id}`} and user_id = ${userId} and key_id = ${keyId} and state in ('sending', 'running')`;
   if (!row) return undefined;
   const at = row.created_at.toISOString();
-  return { ...usageView(id, 'pending'), ...{ at, model: row.model, operation: 'responses.create', charge: null } };
+  return { ...usageView(id, 'pending'), at, model: row.model, operation: 'responses.create', charge: null };
 }
 
 /** The record of a task has the id of the task, not that of the request that created it. */

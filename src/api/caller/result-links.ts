@@ -1,4 +1,7 @@
-/** Signed links to results, and to uploaded files for providers. Those to results: made and revoked with the owner's key, used without one. Off unless the operator allows them (V 4.6 r3). */
+/**
+ * Signed links to results, and to uploaded files for providers. Those to results: made and revoked with the owner's
+ * key, used without one. Off unless the operator allows them (V 4.6 r3).
+ */
 import { fail, isAddressIn } from '../../core/index.ts';
 import type { Caller, Gateway } from '../../gateway/index.ts';
 import { type Call, sendJson, sendNoContent } from '../../platform/web/index.ts';
@@ -48,7 +51,9 @@ export async function sendLinkedResult({ video, limiter }: LinkServices, call: C
   await video.deliverResult(call, task, kind);
 }
 
-/** Providers read with it what a task or an asset was created with. It counts as a read of the key that created them. */
+/**
+ * Providers read with it what a task or an asset was created with. It counts as a read of the key that created them.
+ */
 export async function sendLinkedFile({ video, limiter, gateway }: FileLinkServices, call: Call): Promise<void> {
   const id = call.params.file_id ?? '';
   const linked = await video.openFileLink(id, new URLSearchParams(call.query).get('link') ?? '');

@@ -1,4 +1,7 @@
-/** The page at the end of a real-person authorization: plain HTML without scripts, in the language of the browser. Shows no secret. */
+/**
+ * The page at the end of a real-person authorization: plain HTML without scripts, in the language of the browser. Shows
+ * no secret.
+ */
 import { createHash } from 'node:crypto';
 import type { Video } from '../../video/index.ts';
 import { RETURN_TEXTS, type ReturnPageState, type ReturnTexts } from './return-page-texts.ts';
@@ -28,12 +31,15 @@ export const PAGE_HEADERS = {
 /** Without a session the link is unknown. */
 export function renderReturnPage(session: ReturnedSession, acceptLanguage: string): string {
   const texts = chooseTexts(acceptLanguage);
-  const [language, goOn] = texts.page;
   const state = stateOf(session);
-  const [title, text] = texts[state];
+  const { title, text } = texts[state];
   const redirectUrl = session?.redirectUrl;
+  const link =
+    redirectUrl === undefined
+      ? ''
+      : `<p><a href="${escapeHtml(redirectUrl)}" rel="noreferrer">${escapeHtml(texts.link)}</a></p>\n`;
   return `<!doctype html>
-<html lang="${language}">
+<html lang="${texts.lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -45,7 +51,7 @@ ${refreshTag(state, redirectUrl)}<title>${escapeHtml(title)}</title>
 <main>
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(text)}</p>
-${redirectUrl === undefined ? '' : `<p><a href="${escapeHtml(redirectUrl)}" rel="noreferrer">${escapeHtml(goOn)}</a></p>\n`}</main>
+${link}</main>
 </body>
 </html>
 `;

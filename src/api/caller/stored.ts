@@ -1,4 +1,6 @@
-/** Stored responses of converted groups, from our own store (G 4.4): read, stream, cancel, delete, list the input items. */
+/**
+ * Stored responses of converted groups, from our own store (G 4.4): read, stream, cancel, delete, list the input items.
+ */
 import { fail, failAt } from '../../core/index.ts';
 import { type Caller, responseNotFound } from '../../gateway/index.ts';
 import { type Call, idHeaders, STREAM_HEADERS, sendJson, sendJsonText } from '../../platform/web/index.ts';

@@ -1,4 +1,7 @@
-/** Usage and balance endpoints of callers (G 4.7): of the key's user, from roll-ups only. They work with an empty balance. */
+/**
+ * Usage and balance endpoints of callers (G 4.7): of the key's user, from roll-ups only. They work with an empty
+ * balance.
+ */
 import type { Clock } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import { balanceReport, keyAllowance, keySpending, limitsReport, periodOf, usageReport } from '../../ledger/index.ts';

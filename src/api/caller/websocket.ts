@@ -1,4 +1,7 @@
-/** GET /v1/responses as a WebSocket (G 4.7): the same caller, limits and log as POST. A revoked key closes its connections. */
+/**
+ * GET /v1/responses as a WebSocket (G 4.7): the same caller, limits and log as POST. A revoked key closes its
+ * connections.
+ */
 import { type Clock, fail } from '../../core/index.ts';
 import type { Caller } from '../../gateway/index.ts';
 import type { Call, Handler, WebSocketServer } from '../../platform/web/index.ts';

@@ -71,7 +71,9 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, File>> {
   return files;
 }
 
-/** A path that names no file is a page of the console, whose ids may contain dots. Only built files are in `assets/`. */
+/**
+ * A path that names no file is a page of the console, whose ids may contain dots. Only built files are in `assets/`.
+ */
 export async function sendFile({ files }: { readonly files: ConsoleFiles }, call: Call): Promise<void> {
   const all = await files.load();
   if (!all) return sendNotBuilt(call);

@@ -64,7 +64,8 @@ export const createConsoleHandlers = (services: ConsoleServices): Record<rules.C
   ) as Record<rules.ConsoleOperation, Handler>;
 
 function handlerOf(services: ConsoleServices, operation: rules.ConsoleOperation): Handler {
-  // Responses hold balances, new keys and the CSRF token, which caches on the way must not store. Files have headers of their own.
+  // Responses hold balances, new keys and the CSRF token, which caches on the way must not store. Files have headers of
+  // their own.
   return (call) => {
     call.addHeaders({ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' });
     return withReportErrors(run(services, operation, call));

@@ -45,7 +45,10 @@ export const expectGroups = ({ key_groups }: KeyAllowance, groups: readonly stri
     throw failAt('not_permitted', 'group', `your operator does not let you make keys in "${closed.slice(0, 80)}".`);
 };
 
-/** The user is locked, so that two requests cannot both make the last key. `spare`: room for keys that are being replaced. */
+/**
+ * The user is locked, so that two requests cannot both make the last key. `spare`: room for keys that are being
+ * replaced.
+ */
 export async function expectRoom(tx: Db, userId: string, now: number, spare = 0): Promise<void> {
   const { max_keys } = await readAllowance(tx, userId);
   if ((await countOwnKeys(tx, userId, now)) >= max_keys + spare)

@@ -1,4 +1,7 @@
-/** The signed-in person's user: who it is, its limits, usage and charges, without accounts, costs and margins; and calls of the playground. */
+/**
+ * The signed-in person's user: who it is, its limits, usage and charges, without accounts, costs and margins; and calls
+ * of the playground.
+ */
 import { z } from 'zod';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import type { SessionGuard } from '../../access/people/index.ts';
@@ -17,7 +20,7 @@ const UsageQuery = z
   .strictObject({
     user: admin.param.user,
     by: admin.listOf(DIMENSIONS).default(['day']),
-    ...admin.params('start_date end_date key model group operation'),
+    ...admin.params('start_date', 'end_date', 'key', 'model', 'group', 'operation'),
     ...admin.usagePage('user'),
   })
   .refine(admin.isRowKey, { path: ['cursor'], error: admin.CURSOR_EXPECTED });

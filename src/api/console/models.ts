@@ -1,4 +1,7 @@
-/** The models that a key of the signed-in person's user can call: what each is, what it costs this user, and what it accepts. */
+/**
+ * The models that a key of the signed-in person's user can call: what each is, what it costs this user, and what it
+ * accepts.
+ */
 import { z } from 'zod';
 import { findKeyOfUser, type Key } from '../../access/keys/index.ts';
 import { capabilitiesFor, type Group, isUsable, type ModelLine, priceAt } from '../../catalog/index.ts';
@@ -61,7 +64,10 @@ function modelView({ id, line }: Listed, group: Group, key: Key, now: number): O
   };
 }
 
-/** By the catalog: the style of the group, what the model is priced by, and its capabilities. Never by a guess at its name alone. */
+/**
+ * By the catalog: the style of the group, what the model is priced by, and its capabilities. Never by a guess at its
+ * name alone.
+ */
 function kindOf(id: string, line: ModelLine, style: Group['style'], rates: NamedRates = {}): ModelKind {
   if (style === 'video') return 'video';
   const { imageOutput, imagesEndpoint } = capabilitiesFor(style, { name: id, upstream: line.upstream ?? id, line });

@@ -1,4 +1,7 @@
-/** Whose data a request is about: the user of the signed-in person, or, for operators who read, the user that the query names. */
+/**
+ * Whose data a request is about: the user of the signed-in person, or, for operators who read, the user that the query
+ * names.
+ */
 import { fail, failAt, notFound } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { ConsoleServices, Owner } from './services.ts';

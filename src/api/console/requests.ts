@@ -1,6 +1,7 @@
 /**
- * The request log of the signed-in person's user, and the search in what is theirs. Shows what the caller could observe, and the charge: neither attempts with their
- * accounts and the words of providers, nor the model and dialect of the provider, nor costs.
+ * The request log of the signed-in person's user, and the search in what is theirs. Shows what the caller could
+ * observe, and the charge: neither attempts with their accounts and the words of providers, nor the model and dialect
+ * of the provider, nor costs.
  */
 import { z } from 'zod';
 import { notFound } from '../../core/index.ts';

@@ -1,4 +1,7 @@
-/** Makes the database match a configuration file, in one transaction. What the file does not name stays unless `prune` is set; fields that it lacks stay. */
+/**
+ * Makes the database match a configuration file, in one transaction. What the file does not name stays unless `prune`
+ * is set; fields that it lacks stay.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'kysely';
 import { type Actor, type KeySecrets, nameOfKey, saveKey, writeAudit } from '../../access/keys/index.ts';
@@ -36,7 +39,9 @@ export interface Applied {
   }[];
   /** Keys of the file that were rotated since; they keep the newer value, which the file does not have. */
   readonly rotated: readonly string[];
-  /** Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes. */
+  /**
+   * Groups, accounts, models and characters of the database that the file does not name; they stay unless it prunes.
+   */
   readonly unnamed: readonly string[];
   readonly removal: Removal | undefined;
   readonly warnings: readonly string[];
@@ -59,7 +64,10 @@ export interface ApplyOptions {
   readonly also?: (tx: Tx) => Promise<void>;
 }
 
-/** Concurrent changes of the configuration run one after the other. Taken before any row is locked, so that none waits for another. */
+/**
+ * Concurrent changes of the configuration run one after the other. Taken before any row is locked, so that none waits
+ * for another.
+ */
 export async function lockSetup(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${ADVISORY_LOCK})`.execute(tx);
   await lockHealth(tx);

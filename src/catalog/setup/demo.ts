@@ -1,7 +1,10 @@
-/** The demo configuration: a group of each style and video variant on simulated providers, priced models, one user, its keys. */
+/**
+ * The demo configuration: a group of each style and video variant on simulated providers, priced models, one user, its
+ * keys.
+ */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/db/index.ts';
-import { type VideoVariant, words } from '../../rules/index.ts';
+import type { VideoVariant } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
 
 export const DEMO_USER = 'demo';
@@ -12,10 +15,14 @@ const ACCOUNT_PREFIX = 'demo-';
 
 const VIDEO_MODELS: Readonly<Record<VideoVariant, readonly string[]>> = {
   A: ['demo-video-a'],
-  EP: words(
-    'demo-video-2-0-260128 demo-video-2-0-ep demo-video-2-0-fast-260128 demo-video-2-0-fast-ep',
-    'demo-video-2-0-mini-260615 demo-video-2-0-mini-ep',
-  ),
+  EP: [
+    'demo-video-2-0-260128',
+    'demo-video-2-0-ep',
+    'demo-video-2-0-fast-260128',
+    'demo-video-2-0-fast-ep',
+    'demo-video-2-0-mini-260615',
+    'demo-video-2-0-mini-ep',
+  ],
   HC: ['demo-video-2-0-fast-hc', 'demo-video-2-0-hc', 'demo-video-2-0-mini-hc'],
 };
 export const DEMO_VIDEO_MODEL = 'demo-video-a';
@@ -90,7 +97,10 @@ const TEXT_MODELS = {
   },
 } as const;
 
-/** One text model in every group: elsewhere it is another name for the model of that group, so every key serves every name. */
+/**
+ * One text model in every group: elsewhere it is another name for the model of that group, so every key serves every
+ * name.
+ */
 const textModels = (id: string) =>
   Object.entries(TEXT_MODELS).map(([own, { group, prices, cost }]) => ({
     id,

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { type RawBuilder, sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
-import { words } from '../../rules/index.ts';
 import { membersOf, type SetupFile } from '../../schemas/index.ts';
 import { modelSubject } from './save-price.ts';
 
@@ -85,8 +84,11 @@ export async function auditChanges(tx: Tx, by: Actor, diffs: readonly ObjectDiff
 const PRICE_FIELDS: ReadonlySet<string> = new Set(['prices', 'cost', 'valid_from']);
 
 /** Words in place of a secret are not JSON. */
-const auditValue = (text: string | undefined): unknown =>
-  text === undefined ? null : text === SECRET ? 'set' : text === NEW_SECRET ? 'changed' : JSON.parse(text);
+function auditValue(text: string | undefined): unknown {
+  if (text === undefined) return null;
+  if (text === SECRET) return 'set';
+  return text === NEW_SECRET ? 'changed' : JSON.parse(text);
+}
 
 function compareRows(before: Row, after: Row): FieldDiff[] {
   const [was, is] = [membersOf(before), membersOf(after)] as [Row, Row];
@@ -100,9 +102,15 @@ function compareRows(before: Row, after: Row): FieldDiff[] {
 }
 
 /** Made by the database, or by what else is shown. */
-const HIDDEN: ReadonlySet<string> = new Set(
-  words('id created_at public_id hint callback_secret_sealed spend_id user_id'),
-);
+const HIDDEN: ReadonlySet<string> = new Set([
+  'id',
+  'created_at',
+  'public_id',
+  'hint',
+  'callback_secret_sealed',
+  'spend_id',
+  'user_id',
+]);
 
 const FILE_NAMES: Readonly<Record<string, string>> = {
   credential_sealed: 'api_key',
@@ -119,9 +127,10 @@ const NEW_SECRET = '(another secret)';
 function shown(name: string, value: unknown, secret = SECRET): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (name === 'hash' || name.endsWith('_sealed')) return secret;
-  return JSON.stringify(value, (member, inner: unknown) =>
-    member === 'access_key' ? SECRET : typeof inner === 'string' ? withoutCredentials(inner) : inner,
-  );
+  return JSON.stringify(value, (member, inner: unknown) => {
+    if (member === 'access_key') return SECRET;
+    return typeof inner === 'string' ? withoutCredentials(inner) : inner;
+  });
 }
 
 /** An address may have a password before its host, and a key in its query. */

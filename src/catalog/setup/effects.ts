@@ -1,4 +1,7 @@
-/** The effect of a configuration file on the names that callers use. A line that moves can change the price of names that the file does not name. */
+/**
+ * The effect of a configuration file on the names that callers use. A line that moves can change the price of names
+ * that the file does not name.
+ */
 import { sql } from 'kysely';
 import { entryOf, isGlob, utcDay } from '../../core/index.ts';
 import { readBreakdown } from '../../ledger/index.ts';

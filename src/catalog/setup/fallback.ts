@@ -1,4 +1,7 @@
-/** Checks of fallbacks on the catalog after a file was applied, which can remove what a stored line names. Two lines may name each other. */
+/**
+ * Checks of fallbacks on the catalog after a file was applied, which can remove what a stored line names. Two lines may
+ * name each other.
+ */
 import { isGlob } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';

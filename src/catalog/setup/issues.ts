@@ -1,8 +1,9 @@
 /** Zod issues as lines for people: the path, the value found and the value expected. Never repeats a secret. */
 import type { z } from 'zod';
-import { words } from '../../rules/index.ts';
 
-/** One line per issue, such as `amount: found 5, expected text; put it in quotes: "5"`. `whole` names the value itself. */
+/**
+ * One line per issue, such as `amount: found 5, expected text; put it in quotes: "5"`. `whole` names the value itself.
+ */
 export const issuesOf = ({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] =>
   issues.flatMap((issue) => describe(issue, value, whole));
 
@@ -51,12 +52,21 @@ const quoteAdvice = (issue: z.core.$ZodIssue, found: unknown): string =>
     : '';
 
 const pathText = (path: readonly PropertyKey[], whole: string): string =>
-  path.reduce<string>(
-    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text ? `${text}.${String(step)}` : String(step)),
-    '',
-  ) || whole;
+  path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    return text ? `${text}.${String(step)}` : String(step);
+  }, '') || whole;
 
-const SECRET = new Set<PropertyKey>(words('key api_key secret_key access_key proxy password current token'));
+const SECRET = new Set<PropertyKey>([
+  'key',
+  'api_key',
+  'secret_key',
+  'access_key',
+  'proxy',
+  'password',
+  'current',
+  'token',
+]);
 const CONTAINERS = new Set(['object', 'array', 'record']);
 const MAX_SHOWN_CHARS = 80;
 

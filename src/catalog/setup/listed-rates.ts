@@ -25,7 +25,10 @@ export interface ListedWindow {
 
 const DECIMALS = 9;
 
-/** The shortest decimal text of the number, with the point moved left by `places`. Works on text, because float arithmetic is inexact. */
+/**
+ * The shortest decimal text of the number, with the point moved left by `places`. Works on text, because float
+ * arithmetic is inexact.
+ */
 export function decimalOf(number: number, places = 0): string {
   const [digits = '', exponent = '0'] = String(number).split('e');
   const [whole = '', fraction = ''] = digits.split('.');

@@ -1,7 +1,9 @@
-/** Reader of price lists of LiteLLM: dollars per token, piece and second. Steps and tiers are endings of a member; sizes are part of a model's name. */
+/**
+ * Reader of price lists of LiteLLM: dollars per token, piece and second. Steps and tiers are endings of a member; sizes
+ * are part of a model's name.
+ */
 import { z } from 'zod';
 import { entryOf, isGlob, matchesGlob } from '../../core/index.ts';
-import { pairsIn } from '../../rules/index.ts';
 import { lacksOutput } from '../../schemas/index.ts';
 import * as listed from './listed-rates.ts';
 
@@ -12,15 +14,24 @@ export type LitellmList = z.infer<typeof List>;
 
 export const parseLitellmList = (text: string): LitellmList => List.parse(JSON.parse(text));
 
-const TOKENS = pairsIn(
-  'input_cost_per_token:input input_cost_per_token_cache_hit:cached_input cache_read_input_token_cost:cached_input',
-  'cache_read_input_audio_token_cost:cached_audio_input cache_read_input_image_token_cost:cached_image_input',
-  'cache_creation_input_token_cost:cache_write cache_creation_input_token_cost_above_1hr:cache_write_1h',
-  'input_cost_per_audio_token:audio_input input_cost_per_image_token:image_input',
-  'input_cost_per_video_token:video_input output_cost_per_token:output output_cost_per_reasoning_token:reasoning',
-  'output_cost_per_audio_token:audio_output output_cost_per_image_token:image_output',
-  'output_cost_per_video_token:video_output citation_cost_per_token:citation',
-);
+const TOKENS: Readonly<Record<string, string>> = {
+  input_cost_per_token: 'input',
+  input_cost_per_token_cache_hit: 'cached_input',
+  cache_read_input_token_cost: 'cached_input',
+  cache_read_input_audio_token_cost: 'cached_audio_input',
+  cache_read_input_image_token_cost: 'cached_image_input',
+  cache_creation_input_token_cost: 'cache_write',
+  cache_creation_input_token_cost_above_1hr: 'cache_write_1h',
+  input_cost_per_audio_token: 'audio_input',
+  input_cost_per_image_token: 'image_input',
+  input_cost_per_video_token: 'video_input',
+  output_cost_per_token: 'output',
+  output_cost_per_reasoning_token: 'reasoning',
+  output_cost_per_audio_token: 'audio_output',
+  output_cost_per_image_token: 'image_output',
+  output_cost_per_video_token: 'video_output',
+  citation_cost_per_token: 'citation',
+};
 const TOKEN_PLACES = -6;
 const TIERS: Readonly<Record<string, string>> = { priority: 'priority', flex: 'flex', batches: 'batch' };
 const NAME = /^(.+?)(?:_above_(\d+)k_tokens)?(?:_(priority|flex|batches))?$/;
@@ -55,7 +66,10 @@ export function litellmPrice(
   return { ...first, source: `litellm/${plain[0]?.[0] ?? model}`, limits };
 }
 
-/** A provider's entry may be under its own name, such as `gemini/gemini-exp-1206`; LiteLLM prefers that to one without the provider. */
+/**
+ * A provider's entry may be under its own name, such as `gemini/gemini-exp-1206`; LiteLLM prefers that to one without
+ * the provider.
+ */
 function ownEntry(list: LitellmList, name: string, entry: Entry): readonly [string, Entry] {
   const full = `${entry.litellm_provider}/${name}`;
   const own = list[full];

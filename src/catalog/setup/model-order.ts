@@ -1,7 +1,10 @@
 /** Order of the models of a group, which decides which line a model name resolves to. */
 import { isGlob, matchesGlob } from '../../core/index.ts';
 
-/** The stored order, in which models of the file exchange places. A new one comes as late as its order allows, but before patterns that would hide it. */
+/**
+ * The stored order, in which models of the file exchange places. A new one comes as late as its order allows, but
+ * before patterns that would hide it.
+ */
 export function mergeModelOrder(stored: readonly string[], named: readonly string[]): string[] {
   const isNamed = new Set(named);
   const known = new Set(stored);

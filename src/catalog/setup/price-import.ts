@@ -1,4 +1,7 @@
-/** Import of public prices for models of the catalog: a plan, applied unchanged in one transaction. Old price rows stay, because charges refer to them. */
+/**
+ * Import of public prices for models of the catalog: a plan, applied unchanged in one transaction. Old price rows stay,
+ * because charges refer to them.
+ */
 import type { Provider } from '@pydantic/genai-prices';
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';

@@ -1,18 +1,32 @@
-/** Reader of the public price list, with exact decimals. A remark says where a price is not exactly that of the list. */
+/**
+ * Reader of the public price list, with exact decimals. A remark says where a price is not exactly that of the list.
+ */
 import type { ModelInfo, ModelPrice } from '@pydantic/genai-prices';
-import { pairsIn } from '../../rules/index.ts';
 import * as listed from './listed-rates.ts';
 
 /** Our names of the rates by those of the list. */
-const RATES = pairsIn(
-  'input_mtok:input cache_read_mtok:cached_input cache_audio_read_mtok:cached_audio_input',
-  'cache_image_read_mtok:cached_image_input cache_write_mtok:cache_write cache_write_1h_mtok:cache_write_1h',
-  'output_mtok:output output_reasoning_mtok:reasoning output_citation_mtok:citation input_audio_mtok:audio_input',
-  'output_audio_mtok:audio_output input_image_mtok:image_input output_image_mtok:image_output',
-  'input_video_mtok:video_input output_video_mtok:video_output web_searches_kcount:per_search',
-  'storage_searches_kcount:per_file_search requests_kcount:per_request audio_hours:per_audio_hour',
-  'input_audio_hours:per_audio_hour',
-);
+const RATES: Readonly<Record<string, string>> = {
+  input_mtok: 'input',
+  cache_read_mtok: 'cached_input',
+  cache_audio_read_mtok: 'cached_audio_input',
+  cache_image_read_mtok: 'cached_image_input',
+  cache_write_mtok: 'cache_write',
+  cache_write_1h_mtok: 'cache_write_1h',
+  output_mtok: 'output',
+  output_reasoning_mtok: 'reasoning',
+  output_citation_mtok: 'citation',
+  input_audio_mtok: 'audio_input',
+  output_audio_mtok: 'audio_output',
+  input_image_mtok: 'image_input',
+  output_image_mtok: 'image_output',
+  input_video_mtok: 'video_input',
+  output_video_mtok: 'video_output',
+  web_searches_kcount: 'per_search',
+  storage_searches_kcount: 'per_file_search',
+  requests_kcount: 'per_request',
+  audio_hours: 'per_audio_hour',
+  input_audio_hours: 'per_audio_hour',
+};
 /** Decimal places between a price of the list and one of ours. */
 const placesOf = (name: string): number => (name.endsWith('_kcount') ? 3 : 0);
 
@@ -67,7 +81,9 @@ function ratesOf(prices: ModelPrice): { rates: listed.ListedRates; remarks: read
   const ratesAbove = (above: number) =>
     Object.fromEntries(
       entries.flatMap(([name, price]): [string, string][] => {
-        const number = typeof price === 'object' ? stepAt(price, above) : above === 0 ? price : undefined;
+        // A price without steps counts from zero on.
+        if (typeof price !== 'object' && above > 0) return [];
+        const number = typeof price === 'object' ? stepAt(price, above) : price;
         if (number === undefined) return [];
         const decimal = listed.decimalOf(number, placesOf(name));
         const amount = listed.amountOf(decimal);

@@ -1,4 +1,7 @@
-/** Removes objects that a file does not name. Users and prices stay, because history refers to them; for the same reason keys are revoked. */
+/**
+ * Removes objects that a file does not name. Users and prices stay, because history refers to them; for the same reason
+ * keys are revoked.
+ */
 import { sql } from 'kysely';
 import { markKeyRevoked } from '../../access/keys/index.ts';
 import type { Row, Tx } from '../../platform/db/index.ts';
@@ -60,7 +63,10 @@ interface Unnamed {
   remove(): Promise<unknown>;
 }
 
-/** In the order of removal: groups last, because the others refer to them. Without keys: there may be millions, created beside the file. */
+/**
+ * In the order of removal: groups last, because the others refer to them. Without keys: there may be millions, created
+ * beside the file.
+ */
 export async function findUnnamed(tx: Tx, file: SetupFile): Promise<Unnamed[]> {
   const found = await unnamedModels(tx, file);
   for (const table of ['characters', 'accounts', 'groups'] as const) {

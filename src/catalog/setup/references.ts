@@ -198,7 +198,9 @@ export function checkModelCapabilities(file: SetupFile, groups: ReadonlyMap<stri
 const kindOf = (kinds: readonly GroupKind[]): string =>
   kinds.some(({ style }) => style === 'video') ? 'video' : 'text and image';
 
-/** A model cannot offer more than the sheet that it extends. A list without a valid value would leave nothing to offer. */
+/**
+ * A model cannot offer more than the sheet that it extends. A list without a valid value would leave nothing to offer.
+ */
 function beyondSheet(capabilities: ModelCapabilities, variant: VideoVariant, id: string): string[] {
   const possible = offerable(variant, capabilities, id);
   const owner = possible.name === variant ? `variant ${variant}` : `the sheet ${possible.name}`;

@@ -1,4 +1,6 @@
-/** Saves an upstream account: one of a configuration file, or changes of a stored one. Its secrets are stored sealed. */
+/**
+ * Saves an upstream account: one of a configuration file, or changes of a stored one. Its secrets are stored sealed.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { defined, proxyLabel, type Sealer, type SealLocation, WrongMasterKey } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
@@ -35,7 +37,8 @@ export async function saveAccount(
     .select(['base_url', 'credential_sealed', 'cloud', 'assets_secret_sealed', 'proxy', 'proxy_sealed', 'features'])
     .where('id', '=', account.id)
     .executeTakeFirst();
-  // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the secrets.
+  // Sealing a secret twice gives two texts. Comparing the texts would report a change on every run, so compare the
+  // secrets.
   const sealedOnce = (sealed: string | null | undefined, location: SealLocation, secret: string): string => {
     try {
       if (sealed && sealer.open(sealed, location) === secret) return sealed;
@@ -88,7 +91,9 @@ const featuresOf = (style: string, { cloud }: AccountInput): readonly string[] =
   (cloud && rules.accountKind(cloud.kind).features[style as rules.Style]) ??
   rules.FEATURES[style as keyof typeof rules.FEATURES];
 
-/** Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays. */
+/**
+ * Faults of another credential, address or proxy say nothing about the account as it is now. An operator's park stays.
+ */
 async function forgetHealth(tx: Tx, accountId: string): Promise<void> {
   await tx.deleteFrom('account_cooldowns').where('account_id', '=', accountId).execute();
   await tx.deleteFrom('account_tests').where('account_id', '=', accountId).execute();
@@ -138,7 +143,10 @@ export async function changeAccount(tx: Tx, id: string, change: AccountChange, s
 const CREDENTIAL_NEEDED =
   'api_key: required with another host, other settings of a cloud or an unencrypted proxy, so that no one sends the stored credential elsewhere';
 
-/** True when the stored credential would go to another host, or through a proxy that can read it. No operator can read it otherwise. */
+/**
+ * True when the stored credential would go to another host, or through a proxy that can read it. No operator can read
+ * it otherwise.
+ */
 function movesCredential({ api_key, base_url, proxy, cloud }: AccountChange, stored: string): boolean {
   if (api_key !== undefined) return false;
   if (cloud !== undefined) return true;

@@ -1,4 +1,6 @@
-/** Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row. */
+/**
+ * Writer of model prices. A price row is never changed, because charges refer to it; a different price is a new row.
+ */
 import { sql } from 'kysely';
 import { type Actor, writeAudit } from '../../access/keys/index.ts';
 import type { Db, Tx } from '../../platform/db/index.ts';
@@ -33,7 +35,10 @@ export const priceFrom = (db: Db, id: bigint, validFrom: string | undefined) =>
     .orderBy('id', 'desc')
     .limit(1);
 
-/** Inserts the price, with its audit line, unless it equals the one valid at `validFrom`; true when it did. Later prices do not count. */
+/**
+ * Inserts the price, with its audit line, unless it equals the one valid at `validFrom`; true when it did. Later prices
+ * do not count.
+ */
 export async function savePrice(tx: Tx, line: PricedLine, input: PriceInput, by: Actor): Promise<boolean> {
   const rates = input.rates && JSON.stringify(input.rates);
   const cost = input.cost && JSON.stringify(input.cost);

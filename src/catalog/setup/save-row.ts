@@ -20,7 +20,10 @@ export interface RowInput<T extends Table> {
   readonly defaults?: Readonly<Record<string, unknown>>;
 }
 
-/** Inserts the row, or updates it when a column differs. Reads first, because even an update of no row makes every replica reload. */
+/**
+ * Inserts the row, or updates it when a column differs. Reads first, because even an update of no row makes every
+ * replica reload.
+ */
 export async function saveRow<T extends Table>(tx: Tx, row: RowInput<T>): Promise<'created' | 'changed' | undefined> {
   const { table, identity, columns } = row;
   const entries = Object.entries(defined(columns));

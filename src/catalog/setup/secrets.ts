@@ -1,4 +1,7 @@
-/** Credentials that a file names: `${NAME}`, `api_key_file` and so on. Only for files on the machine: a request to the admin API must read neither. */
+/**
+ * Credentials that a file names: `${NAME}`, `api_key_file` and so on. Only for files on the machine: a request to the
+ * admin API must read neither.
+ */
 import type { SetupFile } from '../../schemas/index.ts';
 import { checkSetup, readDocument } from './setup-document.ts';
 

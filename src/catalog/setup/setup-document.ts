@@ -79,7 +79,10 @@ const locators = new WeakMap<SetupFile, Locate>();
 export const located = (file: SetupFile, messages: readonly string[]): string[] =>
   messages.map(locators.get(file) ?? ((message) => message));
 
-/** `toJS` resolves aliases. The error does not repeat their names, because an unquoted secret may begin with an asterisk. */
+/**
+ * `toJS` resolves aliases. The error does not repeat their names, because an unquoted secret may begin with an
+ * asterisk.
+ */
 function resolveAliases(document: Document, lines: LineCounter): unknown {
   try {
     return document.toJS();

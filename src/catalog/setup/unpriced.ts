@@ -1,4 +1,6 @@
-/** Models of provider groups that are neither priced nor free, and those that give their replies away by a missing rate. */
+/**
+ * Models of provider groups that are neither priced nor free, and those that give their replies away by a missing rate.
+ */
 import { allRows, type Db } from '../../platform/db/index.ts';
 import { isEmbeddingModel } from '../../rules/index.ts';
 import { lacksOutput, REPLY_RATES } from '../../schemas/index.ts';

@@ -1,4 +1,7 @@
-/** Likely mistakes in a configuration file that is valid: addresses that lead nowhere, models without effect, calls that cost nothing. */
+/**
+ * Likely mistakes in a configuration file that is valid: addresses that lead nowhere, models without effect, calls that
+ * cost nothing.
+ */
 import { sql } from 'kysely';
 import { isGlob, matchesGlob, parseNanos, type Sealer, type SealLocation, WrongMasterKey } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';
@@ -37,7 +40,10 @@ const addresses = ({ accounts }: SetupFile, groups: Known['groups']): string[] =
       : [];
   });
 
-/** Two accounts of one credential do not know of each other's faults and calls, and one create may be taken for the other's. */
+/**
+ * Two accounts of one credential do not know of each other's faults and calls, and one create may be taken for the
+ * other's.
+ */
 async function sharedCredentials(tx: Tx, { accounts }: SetupFile, sealer: Sealer): Promise<string[]> {
   if (accounts.every(({ api_key }) => api_key === undefined)) return [];
   const rows = await tx.selectFrom('accounts').select(['id', 'base_url', 'credential_sealed']).orderBy('id').execute();

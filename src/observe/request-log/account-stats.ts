@@ -1,4 +1,6 @@
-/** Statistics of each account: calls that it served, attempts that failed, and the latest error message of its provider. */
+/**
+ * Statistics of each account: calls that it served, attempts that failed, and the latest error message of its provider.
+ */
 import { sql } from 'kysely';
 import type { Row, Tx } from '../../platform/db/index.ts';
 import type { AccountStats } from '../../schemas/index.ts';

@@ -1,4 +1,7 @@
-/** Bodies of calls of keys with capture on, encrypted and written in batches. What exceeds memory or the limit of its key is not kept. */
+/**
+ * Bodies of calls of keys with capture on, encrypted and written in batches. What exceeds memory or the limit of its
+ * key is not kept.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Key } from '../../access/keys/index.ts';

@@ -1,16 +1,20 @@
-/** Reading of the request log. Every query names an owner, so that people of a user read their own calls by the same code. */
+/**
+ * Reading of the request log. Every query names an owner, so that people of a user read their own calls by the same
+ * code.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { requestIdTime } from '../../core/index.ts';
 import { unpackUsage } from '../../ledger/index.ts';
 import { type Db, firstRow, likePattern, type Row } from '../../platform/db/index.ts';
-import type { Words } from '../../rules/index.ts';
 import type { ErrorSide } from '../../schemas/index.ts';
 
 export type RequestRow = Row<'requests'>;
 
 /** A text filter takes `*` for any characters, which searches the newest calls of the period; see `SEARCHED_ROWS`. */
 export interface RequestFilters
-  extends Readonly<Partial<Record<Words<'user key group account model operation code'>, string | undefined>>> {
+  extends Readonly<
+    Partial<Record<'user' | 'key' | 'group' | 'account' | 'model' | 'operation' | 'code', string | undefined>>
+  > {
   /** Only calls of this user; undefined for operators, who may read all. */
   readonly owner: string | undefined;
   readonly status?: readonly [number, number] | undefined;
@@ -55,7 +59,10 @@ const COLUMNS = {
   operation: 'operation',
   error: 'error',
 } as const;
-/** Each index costs every call. What most calls share is found soon by time, and keys are found among the calls of their user. */
+/**
+ * Each index costs every call. What most calls share is found soon by time, and keys are found among the calls of their
+ * user.
+ */
 const INDEXED: readonly string[] = ['owner', 'user', 'account', 'model', 'error'];
 
 /** A page of filters with an index reads little more than its rows, and any other at most `SEARCHED_ROWS`. */
@@ -155,7 +162,9 @@ async function findByProviderId(db: Db, id: string, owner: string | undefined): 
   return fault && findRequest(db, fault.request_id, owner);
 }
 
-/** Ids of calls begin with their time. Those of earlier versions were random; they are searched among the newest calls. */
+/**
+ * Ids of calls begin with their time. Those of earlier versions were random; they are searched among the newest calls.
+ */
 const ID_TIMES = { from: Date.UTC(2020, 0), to: Date.UTC(2100, 0) };
 const ID_MARGIN_MS = 10;
 

@@ -1,4 +1,7 @@
-/** Histograms of times in logarithmic buckets. They can be added, so percentiles hold over any range, within a quarter of their value. */
+/**
+ * Histograms of times in logarithmic buckets. They can be added, so percentiles hold over any range, within a quarter
+ * of their value.
+ */
 
 const LOWEST_MS = 0.1;
 const BUCKETS_PER_DOUBLING = 3;
@@ -40,7 +43,10 @@ export function packHistogram(counts: readonly (number | undefined)[]): string {
   return packed === '' ? '0' : packed;
 }
 
-/** The counts by bucket of a packed histogram, or of the sum of several. Buckets above the last one with calls are absent. */
+/**
+ * The counts by bucket of a packed histogram, or of the sum of several. Buckets above the last one with calls are
+ * absent.
+ */
 export function unpackHistogram(packed: string): number[] {
   const counts: number[] = [];
   for (let end = packed.length; end > 0; end -= COUNT_DIGITS)

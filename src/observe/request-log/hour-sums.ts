@@ -1,11 +1,16 @@
-/** What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds from the rows. */
+/**
+ * What a batch of calls adds to the roll-ups by hour, group, account and model. The same sums as `roll-up.ts` builds
+ * from the rows.
+ */
 import { entryOf, HOUR_MS, type Nanos } from '../../core/index.ts';
 import { isCount } from '../../ledger/index.ts';
-import { words } from '../../rules/index.ts';
 import { bucketOf, packHistogram } from './histogram.ts';
 import { isFault, type RequestEntry } from './request-entry.ts';
 
-/** Callers may invent model names. An hour with more of them is rolled up from its rows, which counts the rare ones together. */
+/**
+ * Callers may invent model names. An hour with more of them is rolled up from its rows, which counts the rare ones
+ * together.
+ */
 export const MAX_MODELS = 200;
 
 export const hourOf = ({ at }: Pick<RequestEntry, 'at'>): number => Math.floor(at / HOUR_MS);
@@ -22,10 +27,17 @@ type FaultPlace = Omit<Place, 'level'> & { readonly kind: string };
 const keyOf = ({ hour, group_id, account_id, model, ...rest }: Omit<Place, 'level'>): string =>
   [hour, group_id, account_id, model, ...Object.values(rest)].join('\n');
 
-const COUNTS = words(
-  'requests provider_errors own_errors caller_errors client_closed input_tokens cached_input_tokens output_tokens',
+const COUNTS = [
+  'requests',
+  'provider_errors',
+  'own_errors',
+  'caller_errors',
+  'client_closed',
+  'input_tokens',
+  'cached_input_tokens',
+  'output_tokens',
   'cost_unknown',
-);
+] as const;
 const MONEY = ['nanos', 'cost_nanos'] as const;
 export const TIMES = ['first_byte', 'total', 'added', 'failover'] as const;
 export const SUMS = [...COUNTS, ...MONEY] as const;

@@ -1,9 +1,11 @@
-/** The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal strings. */
+/**
+ * The arithmetic of a charge: tokens x rate = amount, multipliers, charge, cost and margin. Amounts are decimal
+ * strings.
+ */
 import type { Selectable } from 'kysely';
 import { formatNanos, type Nanos } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import type { Db, Rows } from '../../platform/db/index.ts';
-import { each } from '../../rules/index.ts';
 import type { CallPrice, PricedCall, PriceLine, ProviderBill } from '../../schemas/index.ts';
 import type { RequestRow } from './find-requests.ts';
 
@@ -44,7 +46,10 @@ async function otherRates(db: Db, { models = [] }: Parameters<typeof ledger.cost
   };
 }
 
-/** The charge of a usage record. Its row of the request log has the multipliers; without one, they are not known any more. */
+/**
+ * The charge of a usage record. Its row of the request log has the multipliers; without one, they are not known any
+ * more.
+ */
 export async function chargeOfRecord(db: Db, record: UsageRow, row: RequestRow | undefined): Promise<PricedCall> {
   const { nanos, price_id: priceId } = record;
   const price = await priceById(db, priceId);
@@ -93,7 +98,10 @@ export function providerBill(billed: ledger.Cost, { ppm, costNanos, nanos }: Bil
 
 type ChargedRequest = Pick<RequestRow, 'nanos' | 'cost_nanos' | 'price_id' | 'account_id' | 'usage' | 'estimated'>;
 
-/** The charge of a call; that of a background response came after its response, and is in a usage record of the same user. */
+/**
+ * The charge of a call; that of a background response came after its response, and is in a usage record of the same
+ * user.
+ */
 export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRequest | undefined> {
   if (row.nanos !== null) return row;
   const record = await db
@@ -108,7 +116,11 @@ export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRe
 
 /** What a rate is for; million tokens where it is not named. */
 const UNITS: Partial<Record<ledger.CostPart, PriceLine['per']>> = {
-  ...each('piece', 'search file_search fetch request image'),
+  search: 'piece',
+  file_search: 'piece',
+  fetch: 'piece',
+  request: 'piece',
+  image: 'piece',
   audio_second: 'hour',
 };
 

@@ -32,7 +32,10 @@ const NOT_OF_CALLERS = /^(?:operator|admin|console)\./;
 
 export const isOfNobody = ({ userId }: Pick<RequestEntry, 'userId'>): boolean => userId === NOBODY;
 
-/** Undefined for calls of operators and of the console, and for calls without a known key that did not fail for that reason. */
+/**
+ * Undefined for calls of operators and of the console, and for calls without a known key that did not fail for that
+ * reason.
+ */
 export function requestEntry({ call, status, outcome }: CompletedCall): RequestEntry | undefined {
   const { user = NOBODY, key = NOBODY, group = NOBODY, stream, code } = call.logFields;
   if (typeof user !== 'string' || typeof key !== 'string' || typeof group !== 'string') return undefined;
@@ -73,7 +76,10 @@ const failedAttempt = ({ attempts, coolingFor }: CallTrace): AttemptTrace | unde
 const messageOf = ({ message }: CallTrace, last: AttemptTrace | undefined): string | undefined =>
   message === undefined || last?.isQuoted ? last?.message : message;
 
-/** Splits the time of a call: the client's upload, failed attempts before another one, the provider, and the rest, which is ours. */
+/**
+ * Splits the time of a call: the client's upload, failed attempts before another one, the provider, and the rest, which
+ * is ours.
+ */
 function timesOf({ attempts, uploadMs }: CallTrace, totalMs: number): Pick<RequestEntry, 'addedMs' | 'failoverMs'> {
   if (attempts.length === 0) return { addedMs: undefined, failoverMs: undefined };
   let providerMs = 0;

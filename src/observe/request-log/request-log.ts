@@ -1,4 +1,7 @@
-/** The request log of one process: batches off the path of requests. A crash loses the last second; overflow is dropped and counted. */
+/**
+ * The request log of one process: batches off the path of requests. A crash loses the last second; overflow is dropped
+ * and counted.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Clock, codeOf, errorFields, type Log, within } from '../../core/index.ts';
 import type { RequestEntry } from './request-entry.ts';
@@ -89,7 +92,9 @@ export class RequestLog {
     }
   }
 
-  /** The entries stay until they are written. A batch that the database cannot store is dropped, because it never could. */
+  /**
+   * The entries stay until they are written. A batch that the database cannot store is dropped, because it never could.
+   */
   async #writeBatch(): Promise<void> {
     const { writer, clock, onWritten } = this.#options;
     const batch = this.#entries.slice(0, BATCH_ROWS);

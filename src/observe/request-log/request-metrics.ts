@@ -1,4 +1,7 @@
-/** Metrics by group, account and model. The model is its line in the catalog, which bounds the series; further ones are `other`. */
+/**
+ * Metrics by group, account and model. The model is its line in the catalog, which bounds the series; further ones are
+ * `other`.
+ */
 
 import type { Catalog } from '../../catalog/index.ts';
 import { entryOf } from '../../core/index.ts';

@@ -1,4 +1,7 @@
-/** Series for charts from the hourly roll-ups: requests, errors, tokens, money and percentiles of times. Never reads single calls. */
+/**
+ * Series for charts from the hourly roll-ups: requests, errors, tokens, money and percentiles of times. Never reads
+ * single calls.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { formatNanos } from '../../core/index.ts';
 import type { Tx } from '../../platform/db/index.ts';

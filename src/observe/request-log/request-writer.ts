@@ -1,4 +1,7 @@
-/** Writes the request log: a copy for a batch, failed attempts, and the growth of its hours, or a mark for `roll-up.ts` where their sums are not known. */
+/**
+ * Writes the request log: a copy for a batch, failed attempts, and the growth of its hours, or a mark for `roll-up.ts`
+ * where their sums are not known.
+ */
 import { sql } from 'kysely';
 import { codeOf, DAY_MS, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
@@ -169,7 +172,10 @@ function usageOf(charge: RequestEntry['charge']): Partial<UsageColumns> {
   };
 }
 
-/** Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the list. */
+/**
+ * Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the
+ * list.
+ */
 function attemptsOf({ trace, status }: RequestEntry) {
   const { attempts, upstreamModel } = trace;
   const [only] = attempts;
@@ -257,7 +263,10 @@ const faultsOf = ({ at, id, groupId, model, trace }: RequestEntry): object[] =>
 
 const COLUMNS = HOUR_COLUMNS.join(', ');
 
-/** Stores failed attempts, grows the roll-ups, marks hours that are due. The locks come first, so that no roll-up misses rows. */
+/**
+ * Stores failed attempts, grows the roll-ups, marks hours that are due. The locks come first, so that no roll-up misses
+ * rows.
+ */
 const growHours = database.prepare(
   'request_hours',
   `with locked as materialized (

@@ -1,4 +1,7 @@
-/** Roll-ups of the request log by hour, built from its rows where they could not grow with each batch (`request-writer.ts`). A repeated run changes nothing. */
+/**
+ * Roll-ups of the request log by hour, built from its rows where they could not grow with each batch
+ * (`request-writer.ts`). A repeated run changes nothing.
+ */
 import { sql } from 'kysely';
 import { type Clock, DAY_MS, HOUR_MS, utcDay } from '../../core/index.ts';
 import { allRows, connect, type Database, type Db, deleteBatch, firstRow } from '../../platform/db/index.ts';

@@ -24,10 +24,26 @@ after(async () => {
 const addHour = (at: number, requests: number) =>
   sql`
   insert into request_hours select (jsonb_populate_record(null::request_hours, ${JSON.stringify({
-    ...{ level: 'total', hour: new Date(at), group_id: '', account_id: '', model: '', requests },
-    ...{ provider_errors: 0, own_errors: 0, caller_errors: 0, client_closed: 0, input_tokens: 0 },
-    ...{ cached_input_tokens: 0, output_tokens: 0, nanos: 0, cost_nanos: 0, cost_unknown: 0 },
-    ...{ first_byte: 0, total: 0, added: 0, failover: 0 },
+    level: 'total',
+    hour: new Date(at),
+    group_id: '',
+    account_id: '',
+    model: '',
+    requests,
+    provider_errors: 0,
+    own_errors: 0,
+    caller_errors: 0,
+    client_closed: 0,
+    input_tokens: 0,
+    cached_input_tokens: 0,
+    output_tokens: 0,
+    nanos: 0,
+    cost_nanos: 0,
+    cost_unknown: 0,
+    first_byte: 0,
+    total: 0,
+    added: 0,
+    failover: 0,
   })}::jsonb)).*`.execute(database.db);
 
 test('a chart has the hours from its start on, without the one that begins at its end', async () => {

@@ -1,4 +1,7 @@
-/** OpenTelemetry traces, made when a call has ended. Only client spans have `gen_ai.*`, so that sums count a call once. Never text of a request. */
+/**
+ * OpenTelemetry traces, made when a call has ended. Only client spans have `gen_ai.*`, so that sums count a call once.
+ * Never text of a request.
+ */
 import type { Attributes, Context } from '@opentelemetry/api';
 import type { Catalog } from '../../catalog/index.ts';
 import { type Clock, defined, type Log, within } from '../../core/index.ts';

@@ -1,4 +1,7 @@
-/** The check of all rules: crossings, notices and deliveries in one transaction by one worker, so that an event is sent once. What ended may cross again. */
+/**
+ * The check of all rules: crossings, notices and deliveries in one transaction by one worker, so that an event is sent
+ * once. What ended may cross again.
+ */
 import { sql } from 'kysely';
 import { type Clock, formatNanos, newId } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';

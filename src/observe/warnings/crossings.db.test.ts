@@ -1,4 +1,7 @@
-/** What crosses a threshold and what does not, at the threshold itself. test/e2e/warnings.test.ts follows crossings to their notices. */
+/**
+ * What crosses a threshold and what does not, at the threshold itself. test/e2e/warnings.test.ts follows crossings to
+ * their notices.
+ */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
@@ -83,8 +86,11 @@ test('an account is in trouble as a whole, as long as its cooldown lasts, and by
   await watch({ kind: 'account', states: [...ACCOUNT_TROUBLES] });
   assert.deepEqual(await crossed(), {
     limited: 'limited',
-    ...{ refused: 'out', spent: 'out', both: 'out' },
-    ...{ 'by-hand': 'parked', cooling: 'cooling' },
+    refused: 'out',
+    spent: 'out',
+    both: 'out',
+    'by-hand': 'parked',
+    cooling: 'cooling',
   });
 });
 
@@ -96,10 +102,26 @@ test('the last two hours are the current one and the one before it', async () =>
   ] as const)
     await sql`
       insert into request_hours select (jsonb_populate_record(null::request_hours, ${JSON.stringify({
-        ...{ level: 'total', hour: `2026-11-17T${hour}Z`, group_id: '', account_id: '', model: '', requests: 100 },
-        ...{ provider_errors: failed, own_errors: 0, caller_errors: 0, client_closed: 0, input_tokens: 0 },
-        ...{ cached_input_tokens: 0, output_tokens: 0, nanos: 0, cost_nanos: 0, cost_unknown: 0 },
-        ...{ first_byte: 0, total: 0, added: 0, failover: 0 },
+        level: 'total',
+        hour: `2026-11-17T${hour}Z`,
+        group_id: '',
+        account_id: '',
+        model: '',
+        requests: 100,
+        provider_errors: failed,
+        own_errors: 0,
+        caller_errors: 0,
+        client_closed: 0,
+        input_tokens: 0,
+        cached_input_tokens: 0,
+        output_tokens: 0,
+        nanos: 0,
+        cost_nanos: 0,
+        cost_unknown: 0,
+        first_byte: 0,
+        total: 0,
+        added: 0,
+        failover: 0,
       })}::jsonb)).*`.execute(db);
   await watch({ kind: 'errors', percent: 1 });
   assert.deepEqual(await crossed(), { all: '50' });

@@ -1,4 +1,7 @@
-/** What crosses a threshold now, for all rules in one statement, every part by an index. A rule of a user sees that user only. */
+/**
+ * What crosses a threshold now, for all rules in one statement, every part by an index. A rule of a user sees that user
+ * only.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { REACHED_LIMITS } from '../../providers/pool/index.ts';
 import { ACCOUNT_TROUBLES, WARNING_LIMITS, WARNING_WINDOW_HOURS, type WarningKindName } from '../../rules/index.ts';
@@ -42,7 +45,10 @@ const BALANCES = sql`
   from warning_rules r join wallets w on w.credits - w.debits - w.held < r.nanos cross join ${AVAILABLE}
   where ${of('balance')} and r.user_id = '' and r.subject is null and b.nanos < r.nanos`;
 
-/** Of all users only those who spent today can cross a threshold, and those who did are looked up again. Keys that replaced one another count together. */
+/**
+ * Of all users only those who spent today can cross a threshold, and those who did are looked up again. Keys that
+ * replaced one another count together.
+ */
 function spent(now: Date, isOfAll: boolean): RawBuilder<unknown> {
   const today = sql`${now.toISOString().slice(0, 10)}::date`;
   const everyone = isOfAll

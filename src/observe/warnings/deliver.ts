@@ -1,4 +1,7 @@
-/** Delivery of notices, at least once: takes due deliveries, sends each, records the outcome. Logs ids, never a URL or a secret. */
+/**
+ * Delivery of notices, at least once: takes due deliveries, sends each, records the outcome. Logs ids, never a URL or a
+ * secret.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { WrongMasterKey } from '../../core/index.ts';
 import { crashPoint } from '../../ledger/index.ts';
@@ -78,7 +81,10 @@ export async function deliverNotices(services: SenderServices): Promise<number> 
   return taken.length;
 }
 
-/** Owners take turns, each with few at a time: a slow receiver delays no other. Operators come first. After a crash a delivery is due when its lease ends. */
+/**
+ * Owners take turns, each with few at a time: a slow receiver delays no other. Operators come first. After a crash a
+ * delivery is due when its lease ends.
+ */
 async function takeDeliveries(db: Db): Promise<readonly TakenDelivery[]> {
   const { concurrency, perOwner, leaseMs } = NOTICE_RULES;
   return allRows(db)<TakenDelivery>`

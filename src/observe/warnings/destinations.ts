@@ -98,7 +98,10 @@ export const deleteDestination = (db: Db, id: string, { owner, by }: WarningActo
     await writeAudit(tx, by, { action: 'destination.deleted', subject: `destination:${id}`, before });
   });
 
-/** Mail of a user goes to people of the user, who have shown that the address is theirs or were invited to it by an operator. */
+/**
+ * Mail of a user goes to people of the user, who have shown that the address is theirs or were invited to it by an
+ * operator.
+ */
 async function checkAddresses(tx: Tx, owner: string, addresses: readonly string[] | undefined): Promise<void> {
   if (!addresses || owner === OPERATORS) return;
   const allowed = await allowedAddresses(tx, owner, addresses);

@@ -28,8 +28,10 @@ export function titleOf(content: NoticeContent): string {
 type Rule = NoticeContent['rule'];
 type Subject = NoticeContent['subjects'][number];
 
-const nameOf = ({ scope }: Rule, { id, name }: Subject): string =>
-  scope === 'all' ? 'all calls' : name === null ? `${scope} ${id}` : `${scope} ${name} (${id})`;
+function nameOf({ scope }: Rule, { id, name }: Subject): string {
+  if (scope === 'all') return 'all calls';
+  return name === null ? `${scope} ${id}` : `${scope} ${name} (${id})`;
+}
 
 function sentenceOf(rule: Rule, subject: string, value: string): string {
   const when = rule.period === null ? '' : ` ${PERIODS[rule.period]}`;

@@ -1,4 +1,6 @@
-/** Export of one database: all tables as of one moment, while servers keep working, unchanged (docs/adr/0018-export.md). */
+/**
+ * Export of one database: all tables as of one moment, while servers keep working, unchanged (docs/adr/0018-export.md).
+ */
 import { PEPPER_LOCATION } from '../../access/keys/index.ts';
 import { connectForCopy, copyOut, type Database, readMigrationState } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
@@ -62,7 +64,10 @@ async function* framesOf(
   await client.query('commit');
 }
 
-/** The locks come first: a month that is removed after the snapshot would be missing without an error. They block no reader or writer. */
+/**
+ * The locks come first: a month that is removed after the snapshot would be missing without an error. They block no
+ * reader or writer.
+ */
 async function openSnapshot(client: Client, tables: readonly ExportedTable[]): Promise<void> {
   await client.query(`set lock_timeout = ${LOCK_MS}`);
   await client.query('begin isolation level repeatable read read only');

@@ -1,4 +1,7 @@
-/** Import of an export into an empty database, in one transaction: a file that is damaged or does not fit leaves nothing behind. */
+/**
+ * Import of an export into an empty database, in one transaction: a file that is damaged or does not fit leaves nothing
+ * behind.
+ */
 import { z } from 'zod';
 import { type AuditAction, PEPPER_LOCATION } from '../../access/keys/index.ts';
 import { codeOf, createSealer, WrongMasterKey } from '../../core/index.ts';
@@ -13,7 +16,10 @@ type Client = Awaited<ReturnType<typeof postgres.connectForCopy>>;
 /** Filled by the migrations, or by a start without configuration: the rows of the file replace these. */
 const REPLACED = ['revisions', 'ledger_identity', 'usage_kept', 'secrets', 'person_links'] as const;
 
-/** A server on the database holds locks for milliseconds; one that does not end is a running import or a forgotten session. */
+/**
+ * A server on the database holds locks for milliseconds; one that does not end is a running import or a forgotten
+ * session.
+ */
 const LOCK_MS = 10_000;
 const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -62,7 +68,10 @@ async function loadAll({ url }: postgres.Database, reader: FrameReader, header: 
   }
 }
 
-/** SQLSTATE: data that is invalid (22), or that breaks a constraint (23). A file is loaded before its checksum can be verified. */
+/**
+ * SQLSTATE: data that is invalid (22), or that breaks a constraint (23). A file is loaded before its checksum can be
+ * verified.
+ */
 const isAboutData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^2[23]/.test(String(error.code));
 
@@ -78,7 +87,9 @@ function checkMasterKey({ pepper }: Header, masterKeys: ImportSource['masterKeys
   }
 }
 
-/** Brings the database to the schema of the file. A file of an earlier version needs a database without a later schema. */
+/**
+ * Brings the database to the schema of the file. A file of an earlier version needs a database without a later schema.
+ */
 async function prepareSchema(database: postgres.Database, header: Header): Promise<void> {
   const { done, missing } = await postgres.readMigrationState(database.db);
   const known = new Set([...done, ...missing]);
@@ -99,7 +110,8 @@ async function load(client: Client, reader: FrameReader, header: Header): Promis
   const tables = await readTables(client);
   await lockEmpty(client, tables);
   const names = tables.map(({ name }) => quoted(name));
-  // The file has what triggers would add, such as wallets, and keeps what they would refuse, such as keys of groups that are gone.
+  // The file has what triggers would add, such as wallets, and keeps what they would refuse, such as keys of groups
+  // that are gone.
   for (const name of names) await client.query(`alter table ${name} disable trigger user`);
   for (const name of REPLACED) await client.query(`delete from ${quoted(name)}`);
   await createPartitions(client, header);
@@ -187,8 +199,9 @@ async function setSequences(client: Client, sequences: Sequences): Promise<void>
 }
 
 /**
- * What belonged to the servers of the old database. Their wallet leases are returned; journals that they left on this disk are still read
- * and charged. A task that was about to be sent may have been sent after the export: it counts as sent, and is looked up, never sent again.
+ * What belonged to the servers of the old database. Their wallet leases are returned; journals that they left on this
+ * disk are still read and charged. A task that was about to be sent may have been sent after the export: it counts as
+ * sent, and is looked up, never sent again.
  */
 async function takeOver(client: Client): Promise<void> {
   await client.query(

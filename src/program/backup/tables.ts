@@ -1,5 +1,7 @@
-/** The tables of an export, as the catalog of PostgreSQL describes them: columns, order of loading, partitions and sequences. */
-import { words } from '../../rules/index.ts';
+/**
+ * The tables of an export, as the catalog of PostgreSQL describes them: columns, order of loading, partitions and
+ * sequences.
+ */
 import { BackupError } from './frames.ts';
 
 /** The part of a connection that catalog queries need. */
@@ -8,13 +10,20 @@ export interface Queries {
 }
 
 /**
- * Not exported. The migrations are recreated. Alarms and loads are written anew by every process. The rest is derived from the entries,
- * and its checkpoint counts transactions of the old server.
+ * Not exported. The migrations are recreated. Alarms and loads are written anew by every process. The rest is derived
+ * from the entries, and its checkpoint counts transactions of the old server.
  */
-const LEFT_OUT = words(
-  'kysely_migration kysely_migration_lock alarms account_loads ledger_checkpoint ledger_segments ledger_sums',
-  'ledger_balances ledger_suspects',
-);
+const LEFT_OUT = [
+  'kysely_migration',
+  'kysely_migration_lock',
+  'alarms',
+  'account_loads',
+  'ledger_checkpoint',
+  'ledger_segments',
+  'ledger_sums',
+  'ledger_balances',
+  'ledger_suspects',
+] as const;
 
 /** Exported by choice only, because they hold what callers wrote; a file may lack them. */
 export const OPTIONAL_TABLES: readonly string[] = ['captures'];

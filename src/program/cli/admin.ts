@@ -1,4 +1,7 @@
-/** `dragoman admin token | create | link`: only commands on the machine show tokens and links, so no default password exists. */
+/**
+ * `dragoman admin token | create | link`: only commands on the machine show tokens and links, so no default password
+ * exists.
+ */
 import { Command } from 'commander';
 import { z } from 'zod';
 import { createAdminToken, rotateAdminToken, writeAudit } from '../../access/keys/index.ts';

@@ -99,7 +99,9 @@ const listed = (objects: readonly string[]): string =>
     ? objects.join(', ')
     : `${objects.slice(0, MAX_LISTED).join(', ')} and ${objects.length - MAX_LISTED} more`;
 
-/** With a configuration file the simulated providers do not run, so the accounts of an earlier demo cannot be reached. */
+/**
+ * With a configuration file the simulated providers do not run, so the accounts of an earlier demo cannot be reached.
+ */
 export async function reportDemoLeft(db: Db, path: string): Promise<void> {
   if (await hasDemo(db))
     info(

@@ -23,7 +23,9 @@ async function closing<S extends Store, T>(open: (config: Config) => Promise<S>,
   }
 }
 
-/** Opens the context of a command that a signal may interrupt; an embedded database that it started is stopped then too. */
+/**
+ * Opens the context of a command that a signal may interrupt; an embedded database that it started is stopped then too.
+ */
 export const openCommandContext = (config: Config): Promise<AppContext> =>
   interruptible(() => openContext(config, { log: silentLog }));
 export const openCommandStore = (config: Config): Promise<Store> => interruptible(() => openStore(config));

@@ -1,4 +1,7 @@
-/** The way from a command to the server of a DATA_DIR: a unix socket, named by `server.json`, that only its user may enter. */
+/**
+ * The way from a command to the server of a DATA_DIR: a unix socket, named by `server.json`, that only its user may
+ * enter.
+ */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

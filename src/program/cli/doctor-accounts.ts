@@ -1,4 +1,7 @@
-/** What `dragoman doctor` finds about provider accounts: why they are out of use, and with --accounts whether they respond. */
+/**
+ * What `dragoman doctor` finds about provider accounts: why they are out of use, and with --accounts whether they
+ * respond.
+ */
 import { sql } from 'kysely';
 import { type Account, type Group, loadCatalog, providerIdentity } from '../../catalog/index.ts';
 import { type ProbeServices, probeAccount } from '../../gateway/index.ts';
@@ -88,7 +91,8 @@ const readCooldowns = (db: Db) =>
 function cooldownFinding(cooldown: Awaited<ReturnType<typeof readCooldowns>>[number]): Finding {
   const { account_id, model, operation, reason, provider_code, message, host, left } = cooldown;
   const use = operation === '' ? '' : ` for ${model || 'requests without a model'} (${operation})`;
-  const what = reason === 'model' ? 'is avoided' : cooldown.in_use ? 'fails, but stays in use' : 'cools down';
+  const state = cooldown.in_use ? 'fails, but stays in use' : 'cools down';
+  const what = reason === 'model' ? 'is avoided' : state;
   const times = `began ${duration(cooldown.age)} ago, ends in ${duration(left)}`;
   const why = because([reason, provider_code, quoted(message)]);
   return {

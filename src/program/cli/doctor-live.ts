@@ -1,4 +1,7 @@
-/** `dragoman doctor --live`: one screen about the servers that run, read from what they write to the database. Changes nothing. */
+/**
+ * `dragoman doctor --live`: one screen about the servers that run, read from what they write to the database. Changes
+ * nothing.
+ */
 import { type RawBuilder, sql } from 'kysely';
 import { ALARMS, type Alarm, readAlarms } from '../../ledger/index.ts';
 import { type Db, firstRow } from '../../platform/db/index.ts';

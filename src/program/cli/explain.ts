@@ -1,4 +1,7 @@
-/** `dragoman explain`: how a call would be served, without sending it. Reads the data, or asks a running server by its admin API. */
+/**
+ * `dragoman explain`: how a call would be served, without sending it. Reads the data, or asks a running server by its
+ * admin API.
+ */
 import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { readAdminToken } from '../../access/keys/index.ts';
@@ -63,8 +66,10 @@ async function ask(server: string, { key, model, dialect }: Options, body: Buffe
 function linesOf(plan: ShownExplanation): string[] {
   const { ways, left_out, way, error } = plan;
   const served = way === null ? `Refused: ${error?.status} ${error?.code}. ${error?.message}` : `Served by way ${way}.`;
+  const groups = plan.groups.length > 1 ? ` of ${plan.groups.join(', ')}` : '';
+  const body = plan.minimal_body ? ', minimal body' : '';
   return [
-    `${plan.endpoint} of ${plan.key} (user ${plan.user}, group ${plan.group}${plan.groups.length > 1 ? ` of ${plan.groups.join(', ')}` : ''})${plan.minimal_body ? ', minimal body' : ''}`,
+    `${plan.endpoint} of ${plan.key} (user ${plan.user}, group ${plan.group}${groups})${body}`,
     served,
     ...ways.flatMap((one, n) => ['', ...wayLines(one, n + 1)]),
     ...(left_out.length === 0 ? [] : ['', 'Left out']),
@@ -85,10 +90,11 @@ function wayLines(way: ShownExplanation['ways'][number], number: number): string
   );
   return [
     `${number}. ${way.group}/${way.line} as ${way.upstream_model} by ${way.dialect} (${kind})`,
-    ...way.accounts.map(
-      ({ account, state, reason, until }) =>
-        `   ${account}: ${state}${reason === null ? '' : ` (${reason})`}${until === null ? '' : ` until ${until}`}`,
-    ),
+    ...way.accounts.map(({ account, state, reason, until }) => {
+      const why = reason === null ? '' : ` (${reason})`;
+      const end = until === null ? '' : ` until ${until}`;
+      return `   ${account}: ${state}${why}${end}`;
+    }),
     ...(opaque === 'none' ? [] : [`   opaque values: ${opaque === 'kept' ? 'kept' : 'left out'}`]),
     ...(dropped.length === 0 ? [] : [`   dropped: ${dropped.join(', ')}`]),
     price === null

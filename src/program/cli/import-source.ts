@@ -1,4 +1,7 @@
-/** `dragoman import new-api | one-api | sub2api | litellm`: shows what would come over from another gateway, or takes it over. */
+/**
+ * `dragoman import new-api | one-api | sub2api | litellm`: shows what would come over from another gateway, or takes it
+ * over.
+ */
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { linkUrl } from '../../access/people/index.ts';
@@ -62,7 +65,10 @@ async function inputOf(source: ForeignGateway, address: string, options: Options
   const isYaml = source === 'litellm' && /\.ya?ml$/.test(address);
   const file = isYaml ? address : options.config;
   return {
-    ...{ source, address: isYaml ? undefined : address, label: options.as, balance },
+    source,
+    address: isYaml ? undefined : address,
+    label: options.as,
+    balance,
     config: file === undefined ? undefined : await readText(file),
     options: options.options === undefined ? undefined : await readText(options.options),
     saltKey: process.env.LITELLM_SALT_KEY ?? process.env.LITELLM_MASTER_KEY,

@@ -1,4 +1,7 @@
-/** `dragoman import FILE`: restores an export into an empty database. `dragoman import SOURCE`: takes over another gateway. */
+/**
+ * `dragoman import FILE`: restores an export into an empty database. `dragoman import SOURCE`: takes over another
+ * gateway.
+ */
 import { createReadStream } from 'node:fs';
 import { createZstdDecompress } from 'node:zlib';
 import { Command } from 'commander';

@@ -1,4 +1,7 @@
-/** Checks of `dragoman doctor` about the installation as a whole: version and schema, clock, backup, console and the folder of results. */
+/**
+ * Checks of `dragoman doctor` about the installation as a whole: version and schema, clock, backup, console and the
+ * folder of results.
+ */
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, DAY_MS, errorText, systemClock } from '../../core/index.ts';

@@ -1,4 +1,7 @@
-/** `dragoman migrate`: brings the schema of the database up to date. `serve` migrates too; a release pipeline may run it first. */
+/**
+ * `dragoman migrate`: brings the schema of the database up to date. `serve` migrates too; a release pipeline may run it
+ * first.
+ */
 import { Command } from 'commander';
 import { isMigrated } from '../../platform/db/index.ts';
 import { CliError } from '../server/index.ts';

@@ -1,4 +1,7 @@
-/** Output of commands: messages and questions go to stderr; values (a new key) and log lines to stdout, so that both can be piped. */
+/**
+ * Output of commands: messages and questions go to stderr; values (a new key) and log lines to stdout, so that both can
+ * be piped.
+ */
 import { createInterface } from 'node:readline/promises';
 
 export const info = (message: string): void => void process.stderr.write(`${message}\n`);

@@ -1,4 +1,7 @@
-/** What the workers of a server share through their primary: limits, failed sign-ins, the concurrency of accounts, and the page of all metrics. */
+/**
+ * What the workers of a server share through their primary: limits, failed sign-ins, the concurrency of accounts, and
+ * the page of all metrics.
+ */
 import { LocalSignInCounts, SIGN_IN_SERVICES, type SignInAttempt } from '../../access/people/index.ts';
 import type { Clock } from '../../core/index.ts';
 import { SPEND_SERVICES, SpendBook, type SpendEndNotice, type SpendQuestion } from '../../ledger/index.ts';

@@ -1,8 +1,11 @@
-/** The primary of `dragoman serve` with several workers: prepares the database and supervises. Never serves (docs/adr/0016-workers.md). */
+/**
+ * The primary of `dragoman serve` with several workers: prepares the database and supervises. Never serves
+ * (docs/adr/0016-workers.md).
+ */
 import { errorFields, type Log } from '../../core/index.ts';
 import { PRIMARY } from '../../platform/cluster/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
-import { MAX_EMBEDDED_WORKERS, words } from '../../rules/index.ts';
+import { MAX_EMBEDDED_WORKERS } from '../../rules/index.ts';
 import { type AppContext, CliError, claimRole, openContext, publicUrlOf } from '../server/index.ts';
 import { ControlServer } from './control.ts';
 import * as firstStart from './first-start.ts';
@@ -13,7 +16,17 @@ import { endAtOnce, STOP_MS, type StopRequests } from './stop-requests.ts';
 import { SUPERVISOR_STOP_MS, Supervisor } from './supervisor.ts';
 
 /** Settings of the primary itself, or of sockets that stay open during a reload. */
-const FIXED = words('HOST PORT METRICS_PORT HEALTH_PORT DATABASE_URL DATABASE_DIRECT_URL WORKERS DEMO DEMO_PORT');
+const FIXED = [
+  'HOST',
+  'PORT',
+  'METRICS_PORT',
+  'HEALTH_PORT',
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'WORKERS',
+  'DEMO',
+  'DEMO_PORT',
+] as const;
 
 /** What health checks are told: undefined when ready, otherwise the reason. */
 export interface Readiness {

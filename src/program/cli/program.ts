@@ -1,4 +1,7 @@
-/** The command line program: thin commands that call modules. Expected errors are printed as a sentence, without a stack trace. */
+/**
+ * The command line program: thin commands that call modules. Expected errors are printed as a sentence, without a stack
+ * trace.
+ */
 import { Command } from 'commander';
 import { version } from '../../platform/version.ts';
 import { messageFor } from './error-message.ts';

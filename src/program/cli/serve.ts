@@ -1,4 +1,7 @@
-/** `dragoman serve`: the API and, without --no-worker, the jobs, until a signal. With several workers it is their primary. */
+/**
+ * `dragoman serve`: the API and, without --no-worker, the jobs, until a signal. With several workers it is their
+ * primary.
+ */
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { createLog, errorFields, type Log } from '../../core/index.ts';

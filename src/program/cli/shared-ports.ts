@@ -1,4 +1,7 @@
-/** The ports of a server with several workers. The primary keeps their sockets open; workers inherit them and take connections. */
+/**
+ * The ports of a server with several workers. The primary keeps their sockets open; workers inherit them and take
+ * connections.
+ */
 import type { Config } from '../../platform/config.ts';
 import type { BoundPort, ListeningSocket } from '../../platform/http/index.ts';
 import { claimPort, type PortSockets } from '../server/index.ts';

@@ -1,4 +1,7 @@
-/** Signals that end a command: first a stop, later at once. None ends the process by itself, or PostgreSQL would be left running. */
+/**
+ * Signals that end a command: first a stop, later at once. None ends the process by itself, or PostgreSQL would be left
+ * running.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../platform/config.ts';
 import type { Store } from '../server/index.ts';
@@ -6,7 +9,9 @@ import { info } from './output.ts';
 
 /** SIGHUP: the terminal was closed. */
 export const SIGNALS = { SIGINT: 'Interrupted.', SIGTERM: 'SIGTERM received.', SIGHUP: 'SIGHUP received.' } as const;
-/** Ctrl-C reaches npm, the launcher and this process, and each forwards it: signals this close together count as one. */
+/**
+ * Ctrl-C reaches npm, the launcher and this process, and each forwards it: signals this close together count as one.
+ */
 const SAME_SIGNAL_MS = 1_000;
 /** The embedded PostgreSQL stops in less than a second; on a slow disk it goes on by itself. */
 const END_MS = 5_000;
@@ -51,7 +56,10 @@ export class StopRequests {
     for (const { signal, listener } of this.#listeners) process.off(signal, listener);
   }
 
-  /** A dependency that hangs must not keep the process: after the limit it stops at once, and ends even if that is not possible. */
+  /**
+   * A dependency that hangs must not keep the process: after the limit it stops at once, and ends even if that is not
+   * possible.
+   */
   #watch(): void {
     setTimeout(() => {
       warnOfOpen(`Not stopped within ${Math.round(this.#limitMs / 1_000)} s`);
@@ -66,7 +74,10 @@ export class StopRequests {
   }
 }
 
-/** Ends the process without waiting for requests or queries. Usage of open requests is in the journal, which the next start reads. */
+/**
+ * Ends the process without waiting for requests or queries. Usage of open requests is in the journal, which the next
+ * start reads.
+ */
 export async function endAtOnce(store: Store): Promise<void> {
   info('Stopping at once.');
   await Promise.race([store.leaveDatabase().catch(() => {}), sleep(END_MS)]);
@@ -77,8 +88,9 @@ export async function endAtOnce(store: Store): Promise<void> {
 const LINGER_MS = 3_000;
 
 /**
- * Ends the process of a server that has stopped, or whose start was refused, whatever is still open: a supervisor must see the exit.
- * A connection to Redis that is being opened, for example, cannot be closed. The timer alone does not keep the process alive.
+ * Ends the process of a server that has stopped, or whose start was refused, whatever is still open: a supervisor must
+ * see the exit. A connection to Redis that is being opened, for example, cannot be closed. The timer alone does not
+ * keep the process alive.
  */
 export function endSoon(): void {
   setTimeout(() => {

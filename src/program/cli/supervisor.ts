@@ -1,4 +1,6 @@
-/** The workers of a server: starts them, replaces those that end, or all of them one by one at a reload, and stops them. */
+/**
+ * The workers of a server: starts them, replaces those that end, or all of them one by one at a reload, and stops them.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorFields, errorText, type Log, systemClock } from '../../core/index.ts';
 import { LinkDown } from '../../platform/cluster/index.ts';
@@ -67,7 +69,10 @@ export class Supervisor {
     for (const handle of this.#current.values()) if (handle.hasEnded) this.#onEnded(handle, UNKNOWN_END);
   }
 
-  /** Replaces the workers one by one, with these settings and those of earlier reloads. A worker that cannot start ends the reload. */
+  /**
+   * Replaces the workers one by one, with these settings and those of earlier reloads. A worker that cannot start ends
+   * the reload.
+   */
   async reload(env: Readonly<Record<string, string>>, report: (line: string) => void): Promise<void> {
     if (this.#isReloading) throw new CliError('A reload is running already; wait until it has ended.');
     this.#isReloading = true;

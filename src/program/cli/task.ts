@@ -1,4 +1,7 @@
-/** `dragoman task list | assign | dismiss`: video tasks whose submission stayed unknown, and the operator's decision about each. */
+/**
+ * `dragoman task list | assign | dismiss`: video tasks whose submission stayed unknown, and the operator's decision
+ * about each.
+ */
 import { Command } from 'commander';
 import { decideSubmission, oldestSubmissions } from '../../api/admin/index.ts';
 import { loadServices } from '../server/index.ts';

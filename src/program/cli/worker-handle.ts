@@ -119,8 +119,8 @@ export class WorkerHandle {
 }
 
 /**
- * By the path of the command: after a deployment that replaces a symbolic link, new workers run the new code. On Windows, where processes
- * do not inherit sockets, `node:cluster` shares the ports.
+ * By the path of the command: after a deployment that replaces a symbolic link, new workers run the new code. On
+ * Windows, where processes do not inherit sockets, `node:cluster` shares the ports.
  */
 function forkWorker(env: Readonly<Record<string, string>>, { descriptors }: SharedPorts): ChildProcess {
   const [exec, args] = [process.argv[1] ?? '', process.argv.slice(2)];

@@ -30,7 +30,10 @@ export interface DrainNotice {
   readonly isHandover: boolean;
 }
 
-/** Set for workers only: the process id of the primary. A process manager that uses `node:cluster` itself does not set it. */
+/**
+ * Set for workers only: the process id of the primary. A process manager that uses `node:cluster` itself does not set
+ * it.
+ */
 export const PRIMARY_ENV = 'DRAGOMAN_PRIMARY';
 
 /** The primary first collects the pages of all workers. */
@@ -39,7 +42,8 @@ const ALL_METRICS_MS = 3_000;
 export const isWorkerProcess = (): boolean => process.env[PRIMARY_ENV] !== undefined;
 
 export function runWorkerProcess({ runsJobs }: { readonly runsJobs: boolean }): void {
-  // The primary was killed while this process loaded its code. As a server of its own it would outlive everyone who knows of it.
+  // The primary was killed while this process loaded its code. As a server of its own it would outlive everyone who
+  // knows of it.
   if (process.env[PRIMARY_ENV] !== String(process.ppid) || !process.connected) process.exit(1);
   delete process.env[PRIMARY_ENV];
   for (const signal of Object.keys(SIGNALS)) process.on(signal, () => {});

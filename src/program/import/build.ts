@@ -1,4 +1,7 @@
-/** A configuration, people and a report from a draft. What the configuration cannot hold is left out, and the report says why. */
+/**
+ * A configuration, people and a report from a draft. What the configuration cannot hold is left out, and the report
+ * says why.
+ */
 import { publicRates } from '../../catalog/setup/index.ts';
 import { FALLBACK, importedKind, MAX_GROUPS, mistakenBaseUrl, USER_ID } from '../../rules/index.ts';
 import { AccountEntry, KeyEntry, ModelEntry, type SetupFile, UserEntry } from '../../schemas/index.ts';
@@ -89,8 +92,12 @@ function accountOf(channel: DraftChannel, n: number, label: string) {
   const features = kind === 'openai' && !isOwnHost ? importedKind('relay').features : row.features;
   const models = Object.fromEntries([...channel.models].filter(([name, upstream]) => name !== upstream));
   return {
-    ...{ id: `${label}-${slugOf(ref)}${secrets.length > 1 ? `-${n + 1}` : ''}`, base_url: addressOf(channel) },
-    ...{ api_key: secrets[n], cloud, proxy, ...settings },
+    id: `${label}-${slugOf(ref)}${secrets.length > 1 ? `-${n + 1}` : ''}`,
+    base_url: addressOf(channel),
+    api_key: secrets[n],
+    cloud,
+    proxy,
+    ...settings,
     priority: Math.max(-1_000, Math.min(1_000, priority)),
     ...(features && { features: [...features] }),
     ...(Object.keys(models).length > 0 && { models }),
@@ -163,9 +170,10 @@ function fallbackOf(pool: DraftPool, own: readonly DraftPool[]): string[] {
 async function listPrices(draft: Draft, pools: readonly DraftPool[], model: string, now: number): Promise<ModelPrices> {
   for (const { kind, models } of pools.flatMap(({ channels }) => channels)) {
     const { list } = importedKind(kind);
+    if (list === undefined) continue;
     const names = [model, models.get(model) ?? model];
-    for (const name of list === undefined ? [] : draft.source === 'litellm' ? names.reverse() : names) {
-      const rates = await publicRates(list ?? '', name, now);
+    for (const name of draft.source === 'litellm' ? names.reverse() : names) {
+      const rates = await publicRates(list, name, now);
       if (rates) return rates;
     }
   }
@@ -199,7 +207,9 @@ function usersOf(draft: Draft, context: UserContext) {
     const balance = user.balance === '0' && context.balance !== undefined ? context.balance : user.balance;
     const hasAddress = user.email !== undefined && UserEntry.shape.email.safeParse(user.email).success;
     const value = {
-      ...{ id, balance, ...user.limits },
+      id,
+      balance,
+      ...user.limits,
       ...(hasAddress && { email: user.email }),
       ...(key_groups.length > 0 && user.isPerson && { key_groups, max_keys: MAX_OWN_KEYS }),
     };
@@ -237,8 +247,15 @@ function keysOf(
     const name = key.name.slice(0, 100);
     const group = stored.get(`${user}/${name}`) ?? groups[0] ?? '';
     const value = {
-      ...{ user, name, group, groups: groups.includes(group) ? groups : [group, ...groups], ...key.value },
-      ...{ models: key.models, addresses: key.addresses, expires_at: key.expiresAt, ...key.limits },
+      user,
+      name,
+      group,
+      groups: groups.includes(group) ? groups : [group, ...groups],
+      ...key.value,
+      models: key.models,
+      addresses: key.addresses,
+      expires_at: key.expiresAt,
+      ...key.limits,
     };
     const entry = draft.accepted('key', name, KeyEntry.safeParse(value));
     if (!entry) return [];

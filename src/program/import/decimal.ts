@@ -1,4 +1,7 @@
-/** Exact arithmetic on decimal text: amounts and ratios of other gateways are decimals or floats, and none may lose a digit on its way. */
+/**
+ * Exact arithmetic on decimal text: amounts and ratios of other gateways are decimals or floats, and none may lose a
+ * digit on its way.
+ */
 import { decimalOf } from '../../catalog/setup/index.ts';
 import { formatNanos, type Nanos } from '../../core/index.ts';
 

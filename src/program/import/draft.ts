@@ -1,4 +1,7 @@
-/** What a source has, in the words of this gateway; `build.ts` makes a configuration of it. A reader of a source fills a draft and nothing else. */
+/**
+ * What a source has, in the words of this gateway; `build.ts` makes a configuration of it. A reader of a source fills a
+ * draft and nothing else.
+ */
 import type { z } from 'zod';
 import type { StoredLimits } from '../../core/index.ts';
 import type { CloudSettings, ForeignGateway, ImportedKind } from '../../rules/index.ts';

@@ -1,6 +1,7 @@
 /**
- * Reader of LiteLLM: models of its YAML file and of its database, where credentials are encrypted with the salt key; users, teams and
- * hashed keys of the database. It has budgets in place of wallets: what is left of one becomes the balance.
+ * Reader of LiteLLM: models of its YAML file and of its database, where credentials are encrypted with the salt key;
+ * users, teams and hashed keys of the database. It has budgets in place of wallets: what is left of one becomes the
+ * balance.
  */
 import { createDecipheriv, hash } from 'node:crypto';
 import { parse as parseYaml } from 'yaml';
@@ -159,8 +160,13 @@ function addDeployment(draft: Draft, channels: Map<string, Collected>, { name: g
   let ref = id;
   for (let n = 2; ![undefined, upstream].includes(channels.get(ref)?.models.get(name)); n += 1) ref = `${id}-${n}`;
   const channel = channels.get(ref) ?? {
-    ...{ ...own, ref, name: `${kind} ${ref}`, models: new Map<string, string>(), limits: [] },
-    ...{ priority: Number(params.order ?? 0), remarks: [] },
+    ...own,
+    ref,
+    name: `${kind} ${ref}`,
+    models: new Map<string, string>(),
+    limits: [],
+    priority: Number(params.order ?? 0),
+    remarks: [],
   };
   channel.models.set(name, upstream);
   channel.limits.push(params);
@@ -233,8 +239,12 @@ function addOwner(draft: Draft, row: SourceRow, kind: 'user' | 'team'): void {
   const { limits, remarks } = limitsOf(row);
   const { spend_total: left, ...others } = limits;
   draft.users.push({
-    ...{ ref: `${kind}:${id}`, name, email: kind === 'user' ? row.user_email : undefined, balance: left ?? '0' },
-    ...{ limits: others, isPerson: kind === 'user' && row.user_email !== undefined },
+    ref: `${kind}:${id}`,
+    name,
+    email: kind === 'user' ? row.user_email : undefined,
+    balance: left ?? '0',
+    limits: others,
+    isPerson: kind === 'user' && row.user_email !== undefined,
     remarks: [
       row.user_role?.startsWith('proxy_admin') && ADMINISTERS,
       kind === 'team' && 'a team becomes a user with one wallet; its members and roles are lost',
@@ -301,7 +311,8 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
   const routes = textList(row.allowed_routes);
   if (routes.length > 0 && routes.every((route) => MANAGEMENT.test(route)))
     return draft.lose('key', name, 'it manages the source and makes no calls');
-  const ref = team_id ? `team:${team_id}` : user_id ? `user:${user_id}` : NOBODY;
+  const person = user_id ? `user:${user_id}` : NOBODY;
+  const ref = team_id ? `team:${team_id}` : person;
   const isKnown = draft.users.some((user) => user.ref === ref);
   if (!isKnown && ref !== NOBODY && !user_id)
     return draft.lose('key', name, 'its team is blocked or deleted in the source');
@@ -314,7 +325,12 @@ function readKey(draft: Draft, row: SourceRow, { owner, budget, accessGroups }: 
   const models = own && whole ? inBoth(own, whole) : (own ?? whole);
   if (models?.length === 0) return draft.lose('key', name, 'none of its models is one of its team or user');
   draft.keys.push({
-    ...{ ref: token, user, name, value: { key_sha256: token }, addresses: undefined, expiresAt: row.expires },
+    ref: token,
+    user,
+    name,
+    value: { key_sha256: token },
+    addresses: undefined,
+    expiresAt: row.expires,
     tariffs: [ALL, ...(team_id ? [teamTariff(team_id)] : [])],
     models,
     limits: { ...limits, ...(left?.startsWith('-') && { spend_total: '0' }) },

@@ -1,6 +1,7 @@
 /**
- * Reader of one-api and new-api, which share most of their tables. Amounts are whole units of which an option says how many a dollar has;
- * prices are ratios. Ratios that an operator never saved are part of their program: `options` adds them, as their option API shows them.
+ * Reader of one-api and new-api, which share most of their tables. Amounts are whole units of which an option says how
+ * many a dollar has; prices are ratios. Ratios that an operator never saved are part of their program: `options` adds
+ * them, as their option API shows them.
  */
 import { formatNanos, isKeyFormat } from '../../core/index.ts';
 import { CODING_PLANS, foreignKindName, isEmbeddingModel, KINDS_BY_SOURCE } from '../../rules/index.ts';
@@ -96,7 +97,13 @@ function readChannel(draft: Draft, row: SourceRow): void {
     kind === 'bedrock' && "check the names of its models at Bedrock, in 'models' of the account",
   ];
   const channel: DraftChannel = {
-    ...{ ref: id, name, kind, models, remarks, baseUrl: plan ?? (row.base_url || undefined), secrets: keys.live },
+    ref: id,
+    name,
+    kind,
+    models,
+    remarks,
+    baseUrl: plan ?? (row.base_url || undefined),
+    secrets: keys.live,
     tariffs: partsOf(row.group || 'default', /,/),
     proxy: typeof setting.proxy === 'string' && setting.proxy !== '' ? setting.proxy : undefined,
     // Higher ones come first there.
@@ -193,7 +200,11 @@ function readUser(draft: Draft, row: SourceRow, dollars: Dollars): void {
   const { nanos, isExact } = dollars(row.quota);
   const rewards = dollars(row.aff_quota).nanos;
   draft.users.push({
-    ...{ ref: row.id ?? '', name, email: row.email || undefined, balance: formatNanos(nanos), limits: {} },
+    ref: row.id ?? '',
+    name,
+    email: row.email || undefined,
+    balance: formatNanos(nanos),
+    limits: {},
     isPerson: true,
     remarks: [
       !isExact && 'the balance is rounded to nine places',
@@ -226,12 +237,16 @@ function readToken(draft: Draft, row: SourceRow, { owner, auto, choices, dollars
   const left = dollars(row.remain_quota).nanos;
   const expires = Number(row.expired_time ?? -1);
   const isLimited = isTrue(row.model_limits_enabled);
-  const models = partsOf(row.model_limits_enabled === undefined ? row.models : isLimited ? row.model_limits : '', /,/);
+  const limitedTo = isLimited ? row.model_limits : '';
+  const models = partsOf(row.model_limits_enabled === undefined ? row.models : limitedTo, /,/);
   if (isLimited && models.length === 0)
     return draft.lose('key', name, 'its list of models is empty, so that it may call none');
   const chosen = own.length > 0 ? own : auto;
   draft.keys.push({
-    ...{ ref: id, user: owner.id ?? '', name, value: { key } },
+    ref: id,
+    user: owner.id ?? '',
+    name,
+    value: { key },
     tariffs: group === 'auto' ? chosen.filter((one) => one === home || choices.includes(one)) : [group],
     models: orNone(models),
     addresses: orNone(partsOf(row.allow_ips ?? row.subnet, /[\s,]+/)),

@@ -1,6 +1,7 @@
 /**
- * Groups of accounts from the channels of a source. There each channel lists its models; here every account of a group serves every model of
- * the group. So models that the same channels serve form a group, and a channel is in as many groups as its models need.
+ * Groups of accounts from the channels of a source. There each channel lists its models; here every account of a group
+ * serves every model of the group. So models that the same channels serve form a group, and a channel is in as many
+ * groups as its models need.
  */
 import { hash } from 'node:crypto';
 import { entryOf } from '../../core/index.ts';

@@ -1,4 +1,6 @@
-/** An import from another gateway: reads the source, plans, and applies the plan in one transaction, or rolls it back. */
+/**
+ * An import from another gateway: reads the source, plans, and applies the plan in one transaction, or rolls it back.
+ */
 import type { Actor, KeySecrets } from '../../access/keys/index.ts';
 import { addPerson, type CreatedLink } from '../../access/people/index.ts';
 import { type Applied, applySetup } from '../../catalog/setup/index.ts';

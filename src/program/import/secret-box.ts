@@ -1,6 +1,7 @@
 /**
- * Opens boxes of NaCl (XSalsa20 and Poly1305), in which LiteLLM keeps credentials; OpenSSL has neither. It only opens: nothing here is
- * encrypted with it. Sources: Bernstein, "Extending the Salsa20 nonce" and "Cryptography in NaCl", section 9.
+ * Opens boxes of NaCl (XSalsa20 and Poly1305), in which LiteLLM keeps credentials; OpenSSL has neither. It only opens:
+ * nothing here is encrypted with it. Sources: Bernstein, "Extending the Salsa20 nonce" and "Cryptography in NaCl",
+ * section 9.
  */
 import { timingSafeEqual } from 'node:crypto';
 

@@ -1,6 +1,6 @@
 /**
- * The database of another gateway: a SQLite file or a PostgreSQL address. It is only ever read. Every value is text, whatever the database
- * calls its type, so that the readers are the same for both and no number passes through a float.
+ * The database of another gateway: a SQLite file or a PostgreSQL address. It is only ever read. Every value is text,
+ * whatever the database calls its type, so that the readers are the same for both and no number passes through a float.
  */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';

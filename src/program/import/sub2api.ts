@@ -1,6 +1,6 @@
 /**
- * Reader of sub2api. Its accounts list no models unless they map some, and its prices are those of a public list times the factor of the
- * group: the models are those that accounts map and that calls have used.
+ * Reader of sub2api. Its accounts list no models unless they map some, and its prices are those of a public list times
+ * the factor of the group: the models are those that accounts map and that calls have used.
  */
 import { formatNanos, isKeyFormat, type StoredLimits } from '../../core/index.ts';
 import { KINDS_BY_SOURCE } from '../../rules/index.ts';
@@ -75,8 +75,14 @@ function readAccount(draft: Draft, row: SourceRow, { groups, proxy, used }: Acco
   const own = used.filter((model) => FAMILIES[platform]?.test(model));
   const mapping = expanded(textsOf((credentials.model_mapping ?? {}) as Record<string, unknown>), own);
   draft.channels.push({
-    ...{ ref: id, name, kind, baseUrl: texts.get('base_url') || undefined, secrets: [texts.get('api_key')] },
-    ...{ proxy: proxy && proxyUrl(proxy), tariffs: groups, priority: Number(row.priority ?? 50) },
+    ref: id,
+    name,
+    kind,
+    baseUrl: texts.get('base_url') || undefined,
+    secrets: [texts.get('api_key')],
+    proxy: proxy && proxyUrl(proxy),
+    tariffs: groups,
+    priority: Number(row.priority ?? 50),
     // A mapping is also a list: the account serves no other model.
     models: mapping.size > 0 ? mapping : new Map(own.map((model) => [model, model])),
     settings: { max_concurrency: Math.max(1, Number(row.concurrency ?? 1)) },
@@ -84,7 +90,10 @@ function readAccount(draft: Draft, row: SourceRow, { groups, proxy, used }: Acco
   });
 }
 
-/** A name that ends with `*` stands for all that begin with it, and the longest one counts: here, for those that calls have used. */
+/**
+ * A name that ends with `*` stands for all that begin with it, and the longest one counts: here, for those that calls
+ * have used.
+ */
 function expanded(mapping: ReadonlyMap<string, string>, used: readonly string[]): ReadonlyMap<string, string> {
   const patterns = [...mapping].filter(([name]) => name.endsWith('*')).sort(([a], [b]) => b.length - a.length);
   const exact = [...mapping].filter(([name]) => !name.endsWith('*'));
@@ -105,7 +114,11 @@ function readUser(draft: Draft, row: SourceRow): void {
   if (row.status !== ACTIVE) return draft.lose('user', email, 'it is disabled in the source');
   const frozen = nanosOf(row.frozen_balance ?? '0');
   draft.users.push({
-    ...{ ref: id, name: email, email, balance: formatNanos(nanosOf(row.balance ?? '0')), isPerson: true },
+    ref: id,
+    name: email,
+    email,
+    balance: formatNanos(nanosOf(row.balance ?? '0')),
+    isPerson: true,
     limits: { ...counted('concurrency', row.concurrency), ...counted('rpm', row.rpm_limit) },
     remarks: [
       frozen !== 0n && `${formatNanos(frozen)} are frozen in the source and stay behind; end what holds them first`,
@@ -134,7 +147,13 @@ function readKey(draft: Draft, row: SourceRow, live: ReadonlySet<string | undefi
   if (!isKeyFormat(key)) return draft.lose('key', name, 'its value has fewer than 20 or more than 256 characters');
   const windows = ['rate_limit_5h', 'rate_limit_7d'].filter((column) => nanosOf(row[column] ?? '0') > 0n);
   draft.keys.push({
-    ...{ ref: id, user, name, value: { key }, tariffs: [group], models: undefined, expiresAt: row.expires_at },
+    ref: id,
+    user,
+    name,
+    value: { key },
+    tariffs: [group],
+    models: undefined,
+    expiresAt: row.expires_at,
     addresses: orNone(textList(row.ip_whitelist)),
     limits: { ...spent('spend_total', row.quota, row.quota_used), ...spent('spend_day', row.rate_limit_1d) },
     remarks: [

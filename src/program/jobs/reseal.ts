@@ -1,6 +1,6 @@
 /**
- * Re-encryption of secrets after a rotation of MASTER_KEY (`k2:...,k1:...`), one batch per run. When no row is left, the old key can be
- * removed. Safe to interrupt: each row is sealed by the old or the new key, and both open.
+ * Re-encryption of secrets after a rotation of MASTER_KEY (`k2:...,k1:...`), one batch per run. When no row is left,
+ * the old key can be removed. Safe to interrupt: each row is sealed by the old or the new key, and both open.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Sealer, SealLocation } from '../../core/index.ts';

@@ -1,4 +1,6 @@
-/** Runs jobs at their intervals. A failing job backs off; a job never overlaps itself; stop() waits for running jobs. */
+/**
+ * Runs jobs at their intervals. A failing job backs off; a job never overlaps itself; stop() waits for running jobs.
+ */
 import { type Clock, errorFields, type Log } from '../../core/index.ts';
 import type { Job } from '../../platform/db/index.ts';
 import type { WorkGate } from './work-gate.ts';

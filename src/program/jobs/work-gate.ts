@@ -1,6 +1,7 @@
 /**
- * Which kinds of work exist, so that jobs without work send no statements. An announcement of the database opens a gate at once.
- * Announcements may be lost, so the gate also asks the database every few seconds, in one statement for all kinds.
+ * Which kinds of work exist, so that jobs without work send no statements. An announcement of the database opens a gate
+ * at once. Announcements may be lost, so the gate also asks the database every few seconds, in one statement for all
+ * kinds.
  */
 import { sql } from 'kysely';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
@@ -17,7 +18,10 @@ export interface WorkGateOptions {
 
 type Found = Readonly<Record<string, boolean>>;
 
-/** The gate stays open for so long after an announcement: a session does not announce again for a second, and its transaction takes time. */
+/**
+ * The gate stays open for so long after an announcement: a session does not announce again for a second, and its
+ * transaction takes time.
+ */
 const ANNOUNCED_MS = 5_000;
 /** The gate closes by itself when the database cannot be asked for so long; the jobs would fail then too. */
 const FOUND_MS = 3 * database.LOOK_MS;

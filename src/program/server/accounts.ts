@@ -32,8 +32,11 @@ export async function openAccounts(
     pool.reload(catalog.allAccounts());
   };
   await load();
-  const onChange = async (name: RevisionName): Promise<void> =>
-    name === 'identity' ? onKeyChange() : name === 'pool' ? onPoolChange() : load().then(onPoolChange);
+  const onChange = async (name: RevisionName): Promise<void> => {
+    if (name === 'identity') return onKeyChange();
+    if (name !== 'pool') await load();
+    return onPoolChange();
+  };
   const watch = await RevisionWatch.start({ database, clock, log, onChange });
   closers.push(() => watch.stop());
   return { catalog: () => catalog, pool, watch };

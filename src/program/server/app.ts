@@ -1,4 +1,7 @@
-/** The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second one. */
+/**
+ * The app: the gateway, the callers' API, the admin API and the console on one HTTP server, and the metrics on a second
+ * one.
+ */
 import { join } from 'node:path';
 import { SessionGuard } from '../../access/people/index.ts';
 import * as callers from '../../api/caller/index.ts';

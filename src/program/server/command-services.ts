@@ -41,7 +41,10 @@ export async function openProbeServices(
   return { clock, upstream, catalog: () => catalog, close: () => closeAll(scope.closers) };
 }
 
-/** Opens what an explanation needs: the configuration, and the state of accounts that the servers share. Spend limits are known to servers only. */
+/**
+ * Opens what an explanation needs: the configuration, and the state of accounts that the servers share. Spend limits
+ * are known to servers only.
+ */
 export async function openExplainServices(
   context: AppContext,
 ): Promise<gateway.ExplainServices & { close(): Promise<void> }> {
@@ -51,7 +54,10 @@ export async function openExplainServices(
   const { catalog, pool } = await openAccounts(scope);
   pool.adopt(await readSharedState(db));
   return {
-    ...{ catalog, clock, pool, threads: openThreads(scope) },
+    catalog,
+    clock,
+    pool,
+    threads: openThreads(scope),
     store: new gateway.ResponseStore({ ...context, db, days: config.STORED_RESPONSES_DAYS }),
     files: new gateway.FileStore({ ...context, db, days: config.FILE_DAYS }),
     objects: new gateway.ObjectStore({ db, log }),

@@ -15,7 +15,10 @@ export interface Store {
   /** The folder of the embedded database; undefined with DATABASE_URL. */
   readonly databaseFolder: string | undefined;
   close(): Promise<void>;
-  /** Stops an embedded database that no other process uses, without waiting for its connections. For a process that ends at once. */
+  /**
+   * Stops an embedded database that no other process uses, without waiting for its connections. For a process that ends
+   * at once.
+   */
   leaveDatabase(): Promise<void>;
 }
 
@@ -132,7 +135,10 @@ export interface Scope extends AppContext {
   readonly closers: Closer[];
 }
 
-/** Closes in the opposite order of opening. One that fails must not leave the others open, which would keep the process alive. */
+/**
+ * Closes in the opposite order of opening. One that fails must not leave the others open, which would keep the process
+ * alive.
+ */
 export async function closeAll(closers: Closer[]): Promise<void> {
   const errors: unknown[] = [];
   for (const closer of closers.splice(0).reverse()) await closer().catch((error: unknown) => errors.push(error));

@@ -1,4 +1,7 @@
-/** Gives back the memory that a load has left, once the server is idle: V8 collects the old heap by itself only after it has grown again. */
+/**
+ * Gives back the memory that a load has left, once the server is idle: V8 collects the old heap by itself only after it
+ * has grown again.
+ */
 import { Session } from 'node:inspector/promises';
 import { type Clock, type Repetition, repeat } from '../../core/index.ts';
 
@@ -6,7 +9,10 @@ export const CHECK_MS = 10_000;
 /** Part of a core below which the server is idle, in so many checks in a row. */
 const IDLE_CORE = 0.02;
 const IDLE_CHECKS = 4;
-/** Compiled code goes with the garbage, so that the next few thousand calls cost more: less growth than this is not worth it. */
+/**
+ * Compiled code goes with the garbage, so that the next few thousand calls cost more: less growth than this is not
+ * worth it.
+ */
 const GROWTH = 1.4;
 
 export interface ProcessMemory {

@@ -1,4 +1,7 @@
-/** The metrics that a server adds to those of its requests. docs/operating/metrics.md explains each one and what to do about it. */
+/**
+ * The metrics that a server adds to those of its requests. docs/operating/metrics.md explains each one and what to do
+ * about it.
+ */
 import type { Catalog } from '../../catalog/index.ts';
 import { repeat } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
@@ -89,7 +92,9 @@ function registerPoolMetrics(metrics: Metrics, { pool, catalog }: MeasuredParts)
   });
 }
 
-/** One of these takes the account out, so there may be no second one; a rate does not count what a series begins with. */
+/**
+ * One of these takes the account out, so there may be no second one; a rate does not count what a series begins with.
+ */
 const SINGLE_FAULTS = ['credential', 'quota_exhausted'] as const satisfies FaultKind[];
 
 function registerCallMetrics(metrics: Metrics, { gateway, bodyBudget, droppedCalls }: MeasuredParts): void {

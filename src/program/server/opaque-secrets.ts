@@ -6,7 +6,9 @@ export const opaqueSecrets = (pepper: Buffer) => ({
   opaqueKey: hmac(pepper, 'opaque values'),
 });
 
-/** Tags that bind opaque values to an account. Keyed with the pepper, so that clients can neither forge nor read them. */
+/**
+ * Tags that bind opaque values to an account. Keyed with the pepper, so that clients can neither forge nor read them.
+ */
 function accountTags(pepper: Buffer): (accountId: string) => string {
   const tags = new Map<string, string>();
   return (accountId) => {

@@ -1,4 +1,7 @@
-/** The APIs for people: the operator's under /admin/v1 and the one of the console, with database connections of their own. */
+/**
+ * The APIs for people: the operator's under /admin/v1 and the one of the console, with database connections of their
+ * own.
+ */
 import { FailedAttempts, readAdminToken } from '../../access/keys/index.ts';
 import * as people from '../../access/people/index.ts';
 import { adminAuth, createAdminHandlers } from '../../api/admin/index.ts';

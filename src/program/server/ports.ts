@@ -55,7 +55,10 @@ export async function claimPort(name: PortName, config: Config): Promise<BoundPo
   }
 }
 
-/** Opens a claimed port. Another program may have taken it while the server prepared itself: a claim keeps only servers of ours away. */
+/**
+ * Opens a claimed port. Another program may have taken it while the server prepared itself: a claim keeps only servers
+ * of ours away.
+ */
 export async function openPort(name: PortName, config: Config, listen: () => Promise<number>): Promise<number> {
   return listen().catch((error: NodeJS.ErrnoException) => {
     throw new CliError(listenFailure(config.HOST, config[name] ?? 0, name, error));
@@ -86,5 +89,8 @@ function listenFailure(host: string, port: number, setting: string, error: NodeJ
 }
 
 /** The address of this installation for links: `PUBLIC_URL`, or the address that the server listens on. */
-export const publicUrlOf = ({ PUBLIC_URL, HOST, TLS_CERT }: Config, port: number): string =>
-  PUBLIC_URL ?? `${TLS_CERT === undefined ? 'http' : 'https'}://${HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`;
+export function publicUrlOf({ PUBLIC_URL, HOST, TLS_CERT }: Config, port: number): string {
+  const scheme = TLS_CERT === undefined ? 'http' : 'https';
+  const host = HOST.includes(':') ? `[${HOST}]` : HOST;
+  return PUBLIC_URL ?? `${scheme}://${host}:${port}`;
+}

@@ -1,4 +1,7 @@
-/** The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the opposite order. */
+/**
+ * The life of a server: opens its services and ports, takes over configuration changes, and drains and closes in the
+ * opposite order.
+ */
 import type { Catalog } from '../../catalog/index.ts';
 import { findUnpriced } from '../../catalog/setup/index.ts';
 import { type Clock, errorFields, within } from '../../core/index.ts';
@@ -27,7 +30,10 @@ export interface Running {
   metricsText(): Promise<string>;
   /** Resolves to undefined when ready, otherwise to the reason. */
   notReady(): Promise<string | undefined>;
-  /** Drains and closes the server; the context stays open. In a handover, requests on open connections are served until the end. */
+  /**
+   * Drains and closes the server; the context stays open. In a handover, requests on open connections are served until
+   * the end.
+   */
   stop(options?: { readonly isHandover: boolean }): Promise<void>;
 }
 
@@ -37,7 +43,10 @@ export interface ServeOptions {
   readonly sendsBatches?: boolean;
   /** The clock of the pauses between runs of a job. Tests pass a faster one. */
   readonly jobClock?: Clock;
-  /** Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start changes nothing. */
+  /**
+   * Changes the configuration at the start. Runs when the role and the port are claimed, so that a refused start
+   * changes nothing.
+   */
   readonly prepare?: () => Promise<void>;
   /** Called when everything is open, before `prepare`. */
   readonly onOpen?: () => void;
@@ -82,7 +91,8 @@ async function start(scope: Scope, options: ServeOptions): Promise<Running> {
     ports.release?.();
     throw error;
   });
-  // Until it is ready it takes no connection: others can serve them, and a proxy tries another server when one is refused.
+  // Until it is ready it takes no connection: others can serve them, and a proxy tries another server when one is
+  // refused.
   await openPorts(scope, app, ports.sockets);
   ports.unlock?.();
   const clock = options.jobClock ?? scope.clock;

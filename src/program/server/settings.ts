@@ -58,7 +58,10 @@ export const keptPromptBytes = ({ KEPT_PROMPT_BYTES: set }: Config, bodyBytes: n
 
 type BodySettings = Pick<Config, 'BODY_MEMORY_BYTES'>;
 
-/** Memory for large bodies of all processes of the server together. `containerBytes`: what the system lets them use; 0 or huge without a limit. */
+/**
+ * Memory for large bodies of all processes of the server together. `containerBytes`: what the system lets them use; 0
+ * or huge without a limit.
+ */
 export function bodyMemory(config: BodySettings, containerBytes = process.constrainedMemory()): number {
   const isLimited = containerBytes > 0 && containerBytes < totalmem();
   const { ofContainer, unlimited, min } = BODY_MEMORY;
