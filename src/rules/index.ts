@@ -34,7 +34,6 @@ export * from './members/index.ts';
 export * from './metrics.ts';
 export * from './model-families.ts';
 export * from './native-queries.ts';
-export { byName, each, linesOf, type NamesIn, pairsIn, rowsIn, type Words, withCode } from './notation.ts';
 export * from './objects.ts';
 export * from './provider-errors.ts';
 export * from './shedding.ts';
