@@ -14,6 +14,8 @@ export const ALL_ONLY: Readonly<Record<string, string>> = {
   'test/e2e/backup.test.ts': 'an export under load',
   'test/e2e/batch-crash.test.ts': 'every crash point of batches',
   'test/e2e/crash.test.ts': 'every crash point of every kind of call',
+  'test/e2e/ended-connections.test.ts':
+    'real servers under load; lost-connections.test.ts strikes every kind of connection',
   'test/e2e/first-start.test.ts': 'a new process and PostgreSQL for each case',
   'test/e2e/launcher.test.ts': 'a new process for each command; demo.test.ts starts one too',
   'test/e2e/orphan.test.ts': 'a new process and PostgreSQL',

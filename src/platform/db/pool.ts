@@ -256,7 +256,7 @@ export class DatabasePool {
 /** How many connections are tried for one that lasts as long as a statement. */
 const STATEMENT_TRIES = 3;
 
-const LOST = 'The connection to the database was lost';
+const LOST = 'The database connection was lost';
 
 function lost({ isSevered, loss }: SeverableClient, error: unknown): DatabaseUnavailable {
   const cause = loss ?? error;

@@ -92,6 +92,8 @@ export class HttpServer {
       if (this.#encrypted.size >= this.#limits.total + SERVER_BOUNDS.refusedResponses.limit)
         return void socket.destroy();
       this.#encrypted.add(socket);
+      // TLS reports the errors of its own socket only.
+      socket.on('error', () => {});
       socket.once('close', () => this.#encrypted.delete(socket));
       server.emit('connection', socket);
     };
@@ -106,6 +108,11 @@ export class HttpServer {
     };
     this.#servers = sockets.map((socket) => createServer(SOCKET_OPTIONS, onConnection).listen(socket, backlog));
     await Promise.all(this.#servers.map((server) => once(server, 'listening')));
+    // The system has no descriptor or memory for one more connection.
+    for (const server of this.#servers)
+      server.on('error', () => {
+        this.refusedConnections += 1;
+      });
     const address = this.#servers[0]?.address();
     return typeof address === 'object' ? (address?.port ?? 0) : 0;
   }

@@ -61,8 +61,11 @@ export async function bindPort(
 async function lockPort(address: string, port: number): Promise<() => void> {
   if (!IS_SPREAD || port === 0) return () => {};
   // A name without a file, which ends with its process.
-  const lock = createServer().listen(`\0dragoman:${address}:${port}`).unref();
+  const lock = createServer((stranger) => stranger.on('error', () => {}).destroy())
+    .listen(`\0dragoman:${address}:${port}`)
+    .unref();
   await once(lock, 'listening');
+  lock.on('error', () => {});
   return () => void lock.close();
 }
 

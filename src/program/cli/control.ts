@@ -49,6 +49,8 @@ export class ControlServer {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     control.#server.once('error', reject).listen(socket, resolve);
     await promise;
+    // The system may fail to accept a connection; the next one may succeed.
+    control.#server.on('error', () => {});
     const content: ServerFile = { ...ownIdentity(), socket };
     await writeFile(control.#file, JSON.stringify(content), { mode: 0o600 });
     return control;
@@ -86,12 +88,22 @@ function serveReload(socket: Socket, reload: Reload): void {
     text += chunk;
     if (text.length > MAX_REQUEST_BYTES) return void socket.destroy();
     if (isRead || !text.includes('\n')) return;
-    const { settings } = JSON.parse(text) as ReloadRequest;
+    const settings = settingsIn(text);
+    if (!settings) return void socket.destroy();
     reload(settings, (line) => send({ line })).then(
       () => socket.end(`${JSON.stringify({ done: true } satisfies ReloadLine)}\n`),
       (error: unknown) => socket.end(`${JSON.stringify({ error: messageFor(error) } satisfies ReloadLine)}\n`),
     );
   });
+}
+
+/** Undefined when another program than `dragoman reload` has written it. */
+function settingsIn(text: string): ReloadRequest['settings'] | undefined {
+  try {
+    return (JSON.parse(text) as ReloadRequest).settings;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Asks the server of a DATA_DIR to replace its workers, and waits until it has. */

@@ -8,6 +8,7 @@ import type { SetupFile } from '../../schemas/index.ts';
 import type { AppContext } from '../server/index.ts';
 import { isEmpty, reportApplied, reportDemoLeft } from './config-file.ts';
 import { type Demo, printDemo, startDemo } from './demo.ts';
+import { messageFor } from './error-message.ts';
 import { info } from './output.ts';
 
 /** What the start has created, for the commands to try. */
@@ -53,7 +54,12 @@ export async function announceReady(context: AppContext, url: string, first: Fir
   info(`The API reference is at ${url}/docs`);
   if (config.HOST === '127.0.0.1') info('It listens on this machine only; set HOST=0.0.0.0 to accept other machines.');
   if (first.demo) printDemo(url, first.demo, first.token);
-  await printFirstLink(context, url);
+  // The server is ready without it.
+  await printFirstLink(context, url).catch((error: unknown) =>
+    info(
+      `The link for the first operator of the console could not be read; the next start prints it. ${messageFor(error)}`,
+    ),
+  );
 }
 
 /** Until there is an operator, every start prints the link; those of all replicas print the same one. */

@@ -59,7 +59,8 @@ export class WorkerHandle {
     child.on('message', (message) => this.#link.receive(message));
     const { promise, resolve } = Promise.withResolvers<WorkerEnd>();
     child.once('exit', (code, signal) => resolve({ code, signal }));
-    child.once('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
+    // More than one may come: of the start, of a signal that cannot be sent.
+    child.on('error', () => child.pid === undefined && resolve({ code: null, signal: null }));
     this.ended = promise.then((end) => {
       this.hasEnded = true;
       this.isReady = false;

@@ -180,7 +180,7 @@ async function startDirectly({ location, binaries, settings, stale, notify }: St
   }
   child.unref();
   const ended = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(String(error)));
+    child.on('error', (error) => resolve(String(error)));
     child.once('exit', (code, by) => resolve(`It ended with ${by ?? `code ${code}`}.`));
   });
   return Promise.race([ended, untilReady(location.cluster, child, notify)]);

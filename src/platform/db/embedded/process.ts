@@ -52,10 +52,9 @@ export async function runProgram(
   const collect = (chunk: Buffer): void => {
     output += chunk.toString('utf8');
   };
-  child.stdout.on('data', collect);
-  child.stderr.on('data', collect);
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', collect).on('error', () => {});
   const { promise, resolve, reject } = Promise.withResolvers<number | null>();
-  child.once('error', reject);
+  child.on('error', reject);
   child.once('close', resolve);
   return { ok: (await promise) === 0, output };
 }
