@@ -61,7 +61,7 @@ async function readAccounts(db: Db, groups: readonly Group[], sealer: Sealer, lo
             row.proxy_sealed === null ? (row.proxy ?? undefined) : sealer.open(row.proxy_sealed, proxyLocation(row.id)),
           weight: row.weight,
           priority: row.priority,
-          maxConcurrency: row.max_concurrency,
+          maxConcurrency: row.max_concurrency ?? undefined,
           limits: readAccountLimits(row),
           pollsPerSecond: row.polls_per_second ?? undefined,
           features: featuresIn(row, groupId, styles.get(groupId)),

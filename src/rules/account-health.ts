@@ -54,6 +54,17 @@ export const RETRY_BUDGET = {
  */
 export const SESSION_LOAD = { min: 8, fairShares: 1.5 } as const;
 
+/** How many calls at once an account takes for which the operator names no number, once its provider has refused some. */
+export const LEARNED_LIMIT = {
+  /** Of the calls in flight at a refusal. */
+  shrink: 0.5,
+  /** Calls more for each success: an eighth in the time that all calls in flight take. */
+  growth: 0.125,
+  /** Forgotten at this multiple of the calls in flight at the refusal, or so long after it. */
+  forgottenAt: 2,
+  forgetMs: 600_000,
+} as const;
+
 /** Calls that wait for a free slot while all usable accounts are full. */
 export const ACCOUNT_QUEUE = {
   waitMs: 2_000,

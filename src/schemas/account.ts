@@ -98,9 +98,9 @@ export const AccountEntry = z.strictObject({
     'lower numbers are used first; the next ones while those are full or out',
     { example: '1', fallback: '0' },
   ),
-  max_concurrency: f.fileField(f.count.optional(), 'requests in flight on one server', {
+  max_concurrency: f.fileField(limit, 'requests in flight on one server; `null` removes the limit', {
     example: '32',
-    fallback: '64',
+    fallback: 'as many as the provider takes ([Limits](operating/accounts.md#limits-of-an-account))',
     unit: 'requests',
   }),
   rpm: f.fileField(limit, 'requests per minute, on all servers; `null` removes the limit', {
@@ -211,6 +211,7 @@ const StoredAccount = AccountEntry.omit({ api_key: true })
   .extend({
     base_url: withoutSecrets,
     proxy: f.someText,
+    max_concurrency: f.someInteger,
     rpm: f.someInteger,
     tpm: f.someInteger,
     cost_day: f.someDollars,
@@ -231,6 +232,10 @@ export const ACCOUNT_COLUMNS = columnNames(StoredAccount.keyof().options);
 export const ShownAccount = StoredAccount.extend({
   ...f.kind('account'),
   in_flight: f.integer.describe('calls on all servers'),
+  learned_concurrency: f.someInteger.describe(
+    'of an account without `max_concurrency`: calls in flight that one process allows since its provider refused some; ' +
+      'the smallest one',
+  ),
   state: z.enum(['healthy', 'full', 'limited', 'cooling', 'refused_credential', 'parked', 'draining']),
   reason: f.someText,
   provider_code: f.someText,

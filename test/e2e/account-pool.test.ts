@@ -152,6 +152,8 @@ interface ShownAccount {
   readonly message: string | null;
   readonly until: string | null;
   readonly in_flight: number;
+  readonly max_concurrency: number | null;
+  readonly learned_concurrency: number | null;
   readonly cooldowns: readonly Record<string, unknown>[];
 }
 const shown = async (id: string): Promise<ShownAccount> =>
@@ -359,6 +361,22 @@ test('requests spill over to the next priority while the better one is full', as
   provider.respondWith(reply);
   assert.equal((await group.send(one)).status, 200);
   assert.deepEqual(used(), ['a', 'b', 'a']);
+});
+
+test('an account without a limit takes all calls at once, and what a refusal of its provider teaches is shown', async () => {
+  const group = await openGroup([{}]);
+  const { held, release } = holdReplies();
+  const calls = Array.from({ length: 80 }, () => group.send(one));
+  await until('all calls at the provider', () => held.length === calls.length);
+  release();
+  for (const call of calls) assert.equal((await call).status, 200);
+  provider.respondWith(jsonResponse('{}', 429));
+  await group.send(one);
+  const learned = await until('the learned limit', async () => {
+    const account = await shown(group.account('a'));
+    return account.learned_concurrency === null ? undefined : account;
+  });
+  assert.deepEqual([learned.max_concurrency, learned.learned_concurrency], [null, 1]);
 });
 
 const SESSION = 'user_1_account__session_8b1f6a52-7f6e-4f5c-9c31-0a2f6f1d7e55';

@@ -50,6 +50,7 @@ test('changesOf removes a limit that was emptied', () => {
   const limited = { ...ACCOUNT, rpm: 60, cost_day: '5' };
   assert.deepEqual(changesOf(limited, { ...SAME, rpm: 60, cost_day: '5' }), {});
   assert.deepEqual(changesOf(limited, { ...SAME, rpm: 90 }), { rpm: 90, cost_day: null });
+  assert.deepEqual(changesOf(ACCOUNT, { ...SAME, max_concurrency: undefined }), { max_concurrency: null });
 });
 
 test('changesOf names a malformed line of the map, and malformed JSON', () => {

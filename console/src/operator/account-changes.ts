@@ -7,7 +7,7 @@ import { texts } from '../texts.ts';
 import { operatorTexts } from './texts.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-const LIMITS = ['rpm', 'tpm', 'cost_day', 'cost_month', 'polls_per_second'] as const;
+const LIMITS = ['max_concurrency', 'rpm', 'tpm', 'cost_day', 'cost_month', 'polls_per_second'] as const;
 
 export function changesOf(account: Partial<ShownAccount>, values: Values): Record<string, unknown> {
   // An emptied limit is removed.

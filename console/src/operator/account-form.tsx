@@ -160,7 +160,13 @@ const providerFields = (baseUrl: string | undefined, isOther: boolean): readonly
 const tuningFields = (account?: ShownAccount): readonly FieldSpec[] => [
   { name: 'weight', label: 'Weight', kind: 'number', placeholder: '1', value: account?.weight },
   { name: 'priority', label: 'Priority', kind: 'number', placeholder: '0', value: account?.priority },
-  { name: 'max_concurrency', label: 'Max concurrency', kind: 'number', value: account?.max_concurrency },
+  {
+    name: 'max_concurrency',
+    label: 'Max concurrency',
+    kind: 'number',
+    value: account?.max_concurrency ?? undefined,
+    hint: operatorTexts.account.concurrency,
+  },
   { name: 'rpm', label: 'Requests a minute', kind: 'number', value: account?.rpm ?? undefined },
   { name: 'tpm', label: 'Tokens a minute', kind: 'number', value: account?.tpm ?? undefined },
   { name: 'cost_day', label: 'Cost in dollars a day', value: account?.cost_day ?? undefined, placeholder: '50' },

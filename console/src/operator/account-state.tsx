@@ -89,6 +89,12 @@ export function reasonOf(account: ShownAccount, stats: AccountStats | undefined)
 }
 
 /** Out of use, or in doubt. */
+/** With what the account takes at most, as its operator has set it or as refusals of its provider have taught. */
+export function inFlightText({ in_flight, max_concurrency, learned_concurrency }: ShownAccount): string {
+  const most = max_concurrency ?? learned_concurrency;
+  return most === null ? String(in_flight) : `${in_flight}/${most}`;
+}
+
 export const isBad = (health: Health): boolean => TONES[health] === 'bad';
 
 const ORDER: readonly Health[] = [

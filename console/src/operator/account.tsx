@@ -23,7 +23,7 @@ import { Countdown, Id, Money, Time } from '../parts/values.tsx';
 import { paths } from '../paths.ts';
 import { pages, texts } from '../texts.ts';
 import { accountFacts, EditAccount } from './account-form.tsx';
-import { AccountHealth, healthOf, isBad, isSimulated, reasonOf } from './account-state.tsx';
+import { AccountHealth, healthOf, inFlightText, isBad, isSimulated, reasonOf } from './account-state.tsx';
 import { useGroups } from './catalog.ts';
 import { cloudText } from './cloud-fields.ts';
 import { testAccount } from './test-account.ts';
@@ -235,7 +235,11 @@ const Why = ({ account, stats }: AccountViewProps) => {
 
 const AccountTiles = ({ account, stats }: { readonly account: ShownAccount; readonly stats: AccountStats }) => (
   <div className="tiles">
-    <Tile label="In flight" value={`${account.in_flight}/${account.max_concurrency}`} />
+    <Tile
+      label="In flight"
+      value={inFlightText(account)}
+      {...(account.learned_concurrency !== null && { note: operatorTexts.account.learned })}
+    />
     <Tile
       label="Success, 24 h"
       value={shareText(stats.requests - stats.errors.provider, stats.requests)}

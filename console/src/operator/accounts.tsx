@@ -16,7 +16,7 @@ import { paths } from '../paths.ts';
 import { type Search, withFilter } from '../search.ts';
 import { pages, texts } from '../texts.ts';
 import { NewAccountForm } from './account-form.tsx';
-import { AccountHealth, healthOf, healthRank, isSimulated, reasonOf } from './account-state.tsx';
+import { AccountHealth, healthOf, healthRank, inFlightText, isSimulated, reasonOf } from './account-state.tsx';
 import { useAccountStats, useAccounts, useGroups } from './catalog.ts';
 
 interface Row {
@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<Row>[] = [
   },
   {
     head: 'In flight',
-    cell: ({ account: { in_flight, max_concurrency } }) => `${in_flight}/${max_concurrency}`,
+    cell: ({ account }) => inFlightText(account),
     value: ({ account }) => account.in_flight,
     kind: 'number',
     phone: 'hide',

@@ -60,6 +60,8 @@ const english = {
     resume: 'The account takes new calls at once, on every replica.',
     add: 'The credential is encrypted before it is stored and is never shown again.',
     edit: 'Only what you change is sent. A new address, proxy or credential ends the cooldowns of the account.',
+    concurrency: 'Calls at once on one server. Empty: as many as the provider takes.',
+    learned: 'Learned from refusals of the provider',
     keepCredential: 'Leave empty to keep the stored credential. It cannot be shown.',
     converse: "Separated by commas: messages and count for Anthropic's own API, converse for all models of Bedrock.",
     noCloud: 'None',

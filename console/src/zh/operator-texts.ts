@@ -51,6 +51,8 @@ export const operatorTexts = {
     resume: '账户会立即在所有副本上接收新的调用。',
     add: '凭证加密后存储，此后不再显示。',
     edit: '只提交您更改的内容。更换地址、代理或凭证会结束该账户的冷却。',
+    concurrency: '一台服务器上同时进行的调用数。留空：供应商能接受多少就发送多少。',
+    learned: '从供应商的拒绝中得出',
     keepCredential: '留空则保留已存储的凭证。凭证无法显示。',
     converse: '用逗号分隔：messages 和 count 用于 Anthropic 自己的 API，converse 用于 Bedrock 的所有模型。',
     noCloud: '供应商自己的 API',

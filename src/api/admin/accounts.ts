@@ -24,9 +24,9 @@ interface AccountRow extends Omit<Row<'accounts'>, Secret> {
   readonly cooldowns: readonly CooldownColumns[];
   readonly park: JsonTimes<Row<'account_parks'>> | null;
   readonly last_test: schemas.ShownAccount['last_test'];
-  /** Of all servers, and of the one with the most. */
   readonly in_flight: number;
-  readonly most_in_flight: number;
+  readonly learned_concurrency: number | null;
+  readonly is_full: boolean;
   readonly reached: { readonly limit: string; readonly until: string } | null;
 }
 
@@ -45,8 +45,11 @@ const COOLDOWNS = sql`
 const LOADS = sql`
   (select coalesce(sum((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
     where l.at > now() - interval '15 seconds') as in_flight,
-  (select coalesce(max((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
-    where l.at > now() - interval '15 seconds') as most_in_flight,
+  (select min((l.used -> accounts.id ->> 'concurrency')::integer) from account_loads l
+    where l.at > now() - interval '15 seconds' and accounts.max_concurrency is null) as learned_concurrency,
+  exists (select from account_loads l where l.at > now() - interval '15 seconds'
+    and (l.in_flight ->> accounts.id)::integer
+      >= coalesce(accounts.max_concurrency, (l.used -> accounts.id ->> 'concurrency')::integer)) as is_full,
   (select to_jsonb(u) from (
     select u.limit, u.until from ${REACHED_LIMITS} u where u.account_id = accounts.id order by u.until desc limit 1) u) as reached`;
 
@@ -69,7 +72,7 @@ function cooldownState({ is_over, reason, in_use }: Pick<CooldownColumns, 'is_ov
 }
 
 function accountView(row: AccountRow) {
-  const { park: _, most_in_flight: __, reached: ___, ...columns } = row;
+  const { park: _, is_full: __, reached: ___, ...columns } = row;
   return {
     ...schemas.membersOf(columns),
     ...stateOf(row),
@@ -87,7 +90,7 @@ function accountView(row: AccountRow) {
 }
 
 /** The state of the account as a whole; cooldowns of single models are in the list. */
-function stateOf({ park, cooldowns, most_in_flight, max_concurrency, reached }: AccountRow): object {
+function stateOf({ park, cooldowns, is_full, reached }: AccountRow): object {
   const nothing = { reason: null, provider_code: null, message: null, since: null, until: null };
   if (park) {
     const { cause, state, provider_code, message } = park;
@@ -104,7 +107,7 @@ function stateOf({ park, cooldowns, most_in_flight, max_concurrency, reached }: 
   }
   if (reached)
     return { ...nothing, state: 'limited', reason: reached.limit, until: new Date(reached.until).toISOString() };
-  return { ...nothing, state: most_in_flight >= max_concurrency ? 'full' : 'healthy' };
+  return { ...nothing, state: is_full ? 'full' : 'healthy' };
 }
 
 export async function readAccountSettings(tx: Db, id: string): Promise<Record<string, unknown>> {

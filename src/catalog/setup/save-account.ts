@@ -75,7 +75,7 @@ export async function saveAccount(
         assetsSecret && sealedOnce(stored?.assets_secret_sealed, `accounts.assets_secret:${id}`, assetsSecret),
       position,
     },
-    defaults: { weight: 1, max_concurrency: 64, features: styles.flatMap((style) => featuresOf(style, account)) },
+    defaults: { weight: 1, features: styles.flatMap((style) => featuresOf(style, account)) },
   });
 }
 

@@ -90,14 +90,15 @@ async function checkLiveAccounts(context: AppContext): Promise<readonly Finding[
 }
 
 async function checkLoad(db: Db): Promise<Finding[]> {
-  const { rows } = await sql<{ id: string; max: number; flying: number }>`
-    select a.id, a.max_concurrency as max, max((l.in_flight ->> a.id)::int) as flying
+  const { rows } = await sql<{ id: string; max: number | null; flying: number }>`
+    select a.id, coalesce(a.max_concurrency, min((l.used -> a.id ->> 'concurrency')::int)) as max,
+      max((l.in_flight ->> a.id)::int) as flying
     from accounts a join account_loads l on l.at > now() - interval '15 seconds' and l.in_flight ? a.id
     group by a.id order by flying desc, a.id limit ${MAX_LINES}`.execute(db);
   if (rows.length === 0) return [];
-  const isFull = rows.some(({ flying, max }) => flying >= max);
-  const loads = rows.map(({ id, flying, max }) => `${id} ${flying} of ${max}`).join(', ');
-  const text = `${loads} on the busiest process`;
+  const isFull = rows.some(({ flying, max }) => max !== null && flying >= max);
+  const loads = rows.map(({ id, flying, max }) => (max === null ? `${id} ${flying}` : `${id} ${flying} of ${max}`));
+  const text = `${loads.join(', ')} on the busiest process`;
   return [isFull ? note('In flight', `${text}; raise max_concurrency, or add an account`) : good('In flight', text)];
 }
 

@@ -118,10 +118,11 @@ test('the permits of a worker that has ended are free, and its replacement gets 
   for (let n = 0; n < 3; n += 1) begin(one);
   const fresh = start(1);
   settle(100);
-  assert.ok(fresh.account.maxConcurrency >= 1, 'it takes idle permits while its predecessor still runs');
+  const slotsOf = (worker: typeof fresh): number => worker.account.maxConcurrency ?? Number.POSITIVE_INFINITY;
+  assert.ok(slotsOf(fresh) >= 1, 'it takes idle permits while its predecessor still runs');
   one.page.close();
   settle();
-  assert.ok(fresh.account.maxConcurrency + two.account.maxConcurrency <= 8);
+  assert.ok(slotsOf(fresh) + slotsOf(two) <= 8);
 });
 
 test('one worker gets all requests per minute of an account while the other is idle', () => {

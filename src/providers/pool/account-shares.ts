@@ -49,13 +49,13 @@ export class AccountShares {
   /** The account with this worker's part of its limit, which changes while the account is in use. */
   divided<A extends PooledAccount>(account: A): A {
     const { maxConcurrency, limits } = account;
-    const slots = this.#partOf(account, 'slots', maxConcurrency);
+    const slots = this.#partOf(account, 'slots', maxConcurrency ?? 0);
     const [rpm, tpm] = [this.#partOf(account, 'rpm', limits?.rpm ?? 0), this.#partOf(account, 'tpm', limits?.tpm ?? 0)];
     const limitOf = (part: Part): number => this.#limitOf(part);
     return {
       ...account,
       get maxConcurrency() {
-        return Math.max(1, limitOf(slots));
+        return maxConcurrency && Math.max(1, limitOf(slots));
       },
       parts: limits && (() => ({ rpm: limitOf(rpm), tpm: limitOf(tpm) })),
     };

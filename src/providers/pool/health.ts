@@ -15,6 +15,7 @@ import {
   type Standing,
   WHOLE,
 } from './cooldown.ts';
+import { LearnedLimit } from './learned-limit.ts';
 
 export interface HealthHost {
   readonly clock: Clock;
@@ -54,6 +55,7 @@ export class AccountHealth {
   inFlight = 0;
   identity: string | undefined;
   park: Park | undefined;
+  readonly limit: LearnedLimit;
   readonly #host: HealthHost;
   readonly #scopes = new Map<string, Scope>();
   #faultCount = 0;
@@ -62,6 +64,7 @@ export class AccountHealth {
 
   constructor(host: HealthHost) {
     this.#host = host;
+    this.limit = new LearnedLimit(host.clock);
   }
 
   load(use: AccountUse): number {
@@ -118,6 +121,7 @@ export class AccountHealth {
   /** An attempt begins; it is the probe of every circuit that waits for one. */
   begin(use: AccountUse): BegunAttempt {
     this.inFlight += 1;
+    const learn = this.limit.begin();
     const generation = this.#generation;
     const faultCount = this.#faultCount;
     const isCurrent = (): boolean => generation === this.#generation;
@@ -126,8 +130,10 @@ export class AccountHealth {
         if (isCurrent()) this.#onAnswered(use, attempt);
       },
       end: (fault) => {
+        const { inFlight } = this;
         this.inFlight -= 1;
         if (!isCurrent()) return;
+        learn(fault?.kind, inFlight);
         const isProbe = this.#endProbe(use, attempt);
         if (fault) this.#applyFault(use, fault, { isProbe, faultCount });
         else this.#succeed(use, faultCount);
@@ -143,6 +149,7 @@ export class AccountHealth {
       this.#generation += 1;
       for (const key of [...this.#scopes.keys()]) this.#recover(key, 'changed');
       this.#scopes.clear();
+      this.limit.forget();
       if (this.park?.cause === 'credential') this.setPark(undefined, 'changed');
     }
     this.identity = identity;
@@ -179,6 +186,7 @@ export class AccountHealth {
 
   reset(): void {
     for (const key of [...this.#scopes.keys()]) this.#recover(key, 'success');
+    this.limit.forget();
   }
 
   #onAnswered(use: AccountUse, attempt: BegunAttempt): void {

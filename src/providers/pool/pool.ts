@@ -27,7 +27,8 @@ interface GroupedAccount {
 export interface PooledAccount extends LimitedAccount, GroupedAccount {
   readonly weight: number;
   readonly priority: number;
-  readonly maxConcurrency: number;
+  /** Undefined: as many as the provider takes (learned-limit.ts). */
+  readonly maxConcurrency?: number | undefined;
 }
 
 export interface AccountLease<A extends PooledAccount> {
@@ -247,6 +248,11 @@ export class Pool {
     return this.#accounts.get(id)?.health.inFlight ?? 0;
   }
 
+  /** What the provider's refusals have taught; undefined without any. Holds where the operator names no number. */
+  learnedLimit(id: string): number | undefined {
+    return this.#accounts.get(id)?.health.limit.calls;
+  }
+
   /** The account may take further calls, because its limit was raised. */
   announceRoom(accountId: string): void {
     this.#announceFree(this.#groupsOf(accountId));
@@ -327,7 +333,8 @@ export class Pool {
 
   #hasRoom(account: PooledAccount): boolean {
     const { inFlight } = this.#health(account);
-    return inFlight < account.maxConcurrency && this.usage.hasRoom(account, inFlight);
+    const most = account.maxConcurrency ?? this.learnedLimit(account.id) ?? Number.POSITIVE_INFINITY;
+    return inFlight < most && this.usage.hasRoom(account, inFlight);
   }
 
   #choose<A extends PooledAccount>(ready: readonly A[], hash: number | undefined, use: AccountUse): A | undefined {

@@ -8,12 +8,12 @@ import type { Db, Row } from '../../platform/db/index.ts';
 import type { FaultKind, TimeoutClass } from '../../rules/index.ts';
 import type { LimitedAccount, UsedRates } from './account-usage.ts';
 import type { AccountUse, Cooldown, Park } from './cooldown.ts';
-import type { HealthChange, Pool, SharedState } from './pool.ts';
+import type { HealthChange, Pool, PooledAccount, SharedState } from './pool.ts';
 
 export interface SharedHealthOptions {
   readonly db: Db;
   readonly pool: Pool;
-  readonly accounts: () => readonly LimitedAccount[];
+  readonly accounts: () => readonly (LimitedAccount & Pick<PooledAccount, 'maxConcurrency'>)[];
   /** The id may change while the process runs. */
   readonly replicaId: () => string;
   readonly clock: Clock;
@@ -152,7 +152,9 @@ export class SharedHealth {
     const usages = accounts().flatMap((account): [string, object][] => {
       const used = pool.usage.used(account, pool.inFlight(account.id));
       const reached = pool.reachedLimit(account);
-      return used.requests > 0 || used.tokens > 0 || reached ? [[account.id, { ...used, ...reached }]] : [];
+      const concurrency = account.maxConcurrency === undefined ? pool.learnedLimit(account.id) : undefined;
+      const isUsed = used.requests > 0 || used.tokens > 0 || reached || concurrency !== undefined;
+      return isUsed ? [[account.id, { ...used, ...reached, concurrency }]] : [];
     });
     const load = { in_flight: jsonOf(counts), used: jsonOf(usages) };
     const next = { replicaId: replicaId(), text: Object.values(load).join(''), at: clock.now() };
