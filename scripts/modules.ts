@@ -20,16 +20,25 @@ export interface Module {
 const IMPORT =
   /^\s*(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|^\s*import\s+['"]([^'"]+)['"]|\bimport\(['"]([^'"]+)['"]\)/gm;
 
-export function readModules(pattern: string): Module[] {
-  return globSync(pattern, { cwd: ROOT }).map((found) => {
+/** Several checks of a run read the same files. */
+const read = new Map<string, Module>();
+
+export const readModules = (pattern: string): Module[] =>
+  globSync(pattern, { cwd: ROOT }).map((found) => {
     const file = found.replaceAll('\\', '/');
-    const text = readFileSync(join(ROOT, file), 'utf8');
-    const code = codeOnly(text);
-    return { file, text, code, imports: importsOf(file, text, code), isTest: file.endsWith('.test.ts') };
+    const module = read.get(file) ?? readModule(file);
+    read.set(file, module);
+    return module;
   });
+
+function readModule(file: string): Module {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  const code = codeOnly(text);
+  return { file, text, code, imports: importsOf(file, text, code), isTest: file.endsWith('.test.ts') };
 }
 
-function importsOf(file: string, text: string, code: string): string[] {
+/** Relative to the root. Without `code`, text that looks like an import counts too. */
+export function importsOf(file: string, text: string, code = text): string[] {
   return [...text.matchAll(IMPORT)].flatMap((match) => {
     const target = match[1] ?? match[2] ?? match[3] ?? '';
     // Ignores imports inside strings and comments.

@@ -2,28 +2,35 @@
  * `npm test` and `npm run test:all`: run test files against one PostgreSQL that test/setup.ts starts, and print what it
  * cost.
  */
+import { execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { parseArgs } from 'node:util';
-import { globalSetup, globalTeardown } from '../test/setup.ts';
-import { RunCosts } from './test/costs.ts';
-import { reportFailure } from './test/failures.ts';
+import { reportFailure } from '../test/soak/failures.ts';
+import { ROOT } from './modules.ts';
+import { type BudgetedSet, judgeCost } from './test/budget.ts';
+import { RunCosts, renderCost } from './test/costs.ts';
 import { testFiles } from './test/files.ts';
 import { createRunFolder } from './test/folder.ts';
-import { groupTests } from './test/groups.ts';
+import { groupTests, type TestGroups } from './test/groups.ts';
+import { changedFiles, needServices, testsOf } from './test/imports.ts';
 import { endProcesses } from './test/processes.ts';
-import { buildProgram } from './test/program.ts';
 
 const USAGE = `npm test                                the tests of every capability; four minutes on two cores
 npm test -- FILE...                     only these files
-npm run test:all                        also long tests, crash points, every page in a browser (scripts/test/files.ts); eight minutes on two cores
+npm test -- --grouped FILE...           these files in shared processes, as a whole run has them
+npm test -- --changed                   those that import, over any number of files, what differs from main; the nearest first
+npm run test:all                        also long tests, crash points, every page in a browser; eight minutes on two cores
 npm run test:all -- --sweeps            every field, fault and damaged request, of which the others test some; takes minutes
 npm run test:all -- --load              memory and throughput over many calls; takes minutes, needs an idle machine
 npm test -- --costs                     also prints what every file cost, not only the ten dearest
 LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property, with another seed
+
+A run of npm test or test:all prints its cost beside its budget. With CI=true it fails above the budget (scripts/test/budget.ts).
+The first line of a test file says to which set it belongs (scripts/test/files.ts).
 `;
 
 /** How a test file shows that it has property tests: it imports fast-check or the settings of property tests. */
@@ -38,6 +45,8 @@ const { values, positionals } = parseArgs({
     all: { type: 'boolean', default: false },
     load: { type: 'boolean', default: false },
     sweeps: { type: 'boolean', default: false },
+    changed: { type: 'boolean', default: false },
+    grouped: { type: 'boolean', default: false },
     /** Of `npm run fuzz -- explore`. */
     explore: { type: 'boolean', default: false },
     costs: { type: 'boolean', default: false },
@@ -49,29 +58,43 @@ if (values.help) {
   process.exit();
 }
 
-/** Long tests are left out unless files or a larger set are asked for. */
-const isQuick = positionals.length === 0 && !Object.entries(values).some(([name, value]) => value && name !== 'costs');
+/** The whole sets, which have budgets. */
+const budgeted = chooseBudgeted();
 
 const folder = createRunFolder();
 const costs = new RunCosts(folder.path);
 const files = chooseFiles();
+const { paths, members } = groupFiles();
 const timeoutMs = prepareEnvironment();
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void interrupt());
-process.exitCode = await runFiles().finally(() => folder.remove());
+process.exitCode = await runAll().finally(() => folder.remove());
+
+function chooseBudgeted(): BudgetedSet | undefined {
+  if (positionals.length > 0 || values.changed || values.load || values.sweeps || values.explore || values.grouped)
+    return;
+  return values.all ? 'all' : 'quick';
+}
 
 function chooseFiles(): readonly string[] {
-  if (values.load) return testFiles('load');
-  if (values.sweeps) return groupTests(testFiles('sweeps'), folder.path);
   if (positionals.length > 0) return positionals;
+  for (const set of ['load', 'sweeps'] as const) if (values[set]) return testFiles(set);
   if (values.explore) return testFiles('all').filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));
-  return groupTests(testFiles(values.all ? 'all' : 'quick'), folder.path);
+  if (values.changed) return testsOf(changedFiles(), testFiles('quick'));
+  return testFiles(values.all ? 'all' : 'quick');
+}
+
+/** Few files start at once; exploring and tests of load need a process for each. */
+function groupFiles(): TestGroups {
+  const isMany = budgeted !== undefined || values.sweeps || (values.changed && files.length > CONCURRENCY);
+  return isMany || values.grouped ? groupTests(files, folder.path) : { paths: files, members: [] };
 }
 
 /** Sets what the processes of the test files read. Returns the time limit of a test, above which it hangs. */
 function prepareEnvironment(): number {
   const { env } = process;
-  if (isQuick) env.TEST_LONG = 'off';
+  // Long tests are left out unless files or a larger set are asked for.
+  if (budgeted === 'quick' || (values.changed && files.length > CONCURRENCY)) env.TEST_LONG = 'off';
   if (values.explore) {
     env.LAWS_RUNS ??= '10';
     env.LAWS_SEED ??= String(randomInt(2 ** 31));
@@ -87,12 +110,57 @@ function prepareEnvironment(): number {
 }
 
 /** Returns the exit code. */
-async function runFiles(): Promise<number> {
+async function runAll(): Promise<number> {
+  if (values.changed) process.stdout.write(`${files.length} test files import what differs from main.\n`);
+  const stopServices = needServices(files) ? await startServices() : undefined;
+  let isPassed = true;
+  try {
+    isPassed = await runFiles(paths);
+    const lost = interrupted.signal.aborted ? [] : lostFiles();
+    if (lost.length > 0) {
+      const those = `${lost.length} files did not end in their group. They run again, each in its own process`;
+      process.stdout.write(`\n${those}:\n${lost.map((file) => `  ${file}\n`).join('')}`);
+      isPassed = (await runFiles(lost)) && isPassed;
+    }
+  } finally {
+    await stopServices?.();
+  }
+  const cost = costs.end();
+  process.stdout.write(`\n${renderCost(cost, values.costs ? Number.POSITIVE_INFINITY : undefined)}`);
+  if (budgeted === undefined) return isPassed ? 0 : 1;
+  const { text, isKept } = judgeCost(budgeted, cost);
+  process.stdout.write(`\n${text}`);
+  return isPassed && (isKept || !process.env.CI) ? 0 : 1;
+}
+
+/**
+ * An exception outside of all tests, or process.exit(), ends the process of a group with the files that have not run.
+ */
+function lostFiles(): string[] {
+  const ended = new Set(costs.files().map(({ file }) => file));
+  return members.filter((file) => !ended.has(file));
+}
+
+/**
+ * PostgreSQL and the console, which most end-to-end tests use. Loading them would take longer than the tests of a
+ * module.
+ */
+async function startServices(): Promise<() => Promise<void>> {
+  execFileSync(process.execPath, [join(ROOT, 'scripts', 'console.ts'), '--if-needed'], { stdio: 'inherit' });
   // Most of these start dozens of processes.
-  if (values.all || values.sweeps || values.load) process.env.TEST_PROGRAM = await buildProgram(folder.path);
+  if (values.all || values.sweeps || values.load) {
+    const { buildProgram } = await import('../test/support/program-build.ts');
+    process.env.TEST_PROGRAM = await buildProgram(folder.path);
+  }
+  const { globalSetup, globalTeardown } = await import('../test/setup.ts');
   await globalSetup();
+  return globalTeardown;
+}
+
+/** Returns whether all tests passed. */
+async function runFiles(chosen: readonly string[]): Promise<boolean> {
   const events = run({
-    files: files.map((file) => resolve(file)),
+    files: chosen.map((file) => resolve(file)),
     concurrency: CONCURRENCY,
     timeout: timeoutMs,
     execArgv: PRELOADED.map((name) => `--import=./test/support/${name}.ts`),
@@ -104,13 +172,8 @@ async function runFiles(): Promise<number> {
     // A suite fails when one of its tests does.
     if (todo === undefined && details.type !== 'suite') reportFailure(failed);
   });
-  try {
-    for await (const text of events.compose(spec)) process.stdout.write(text);
-  } finally {
-    await globalTeardown();
-  }
-  process.stdout.write(`\n${costs.end(values.costs ? Number.POSITIVE_INFINITY : undefined)}`);
-  return isPassed ? 0 : 1;
+  for await (const text of events.compose(spec)) process.stdout.write(text);
+  return isPassed;
 }
 
 /** Ends what the test files started: a process that is ended by a signal ends none of its own. */

@@ -1,3 +1,4 @@
+// set: sweeps; the simulated providers, which every test of images uses
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, beforeEach, describe, test } from 'node:test';

@@ -21,6 +21,15 @@ const DOCUMENT = JSON.stringify(
   })),
 );
 
+export interface RunCost {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+  readonly runnerMs: number;
+  /** CPU time of one unit: the fixed work. */
+  readonly unitMs: number;
+  readonly files: readonly FileCost[];
+}
+
 /** Measures from its creation on. */
 export class RunCosts {
   readonly #report: string;
@@ -35,21 +44,29 @@ export class RunCosts {
     this.#timer = setInterval(() => this.#measureSlice(), SLICE_EVERY_MS);
   }
 
+  /** The files that have ended so far. */
+  files(): FileCost[] {
+    if (!existsSync(this.#report)) return [];
+    return readFileSync(this.#report, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  }
+
   /** Call it when every process of the run has ended. */
-  end(shown = DEAREST): string {
+  end(): RunCost {
     clearInterval(this.#timer);
     this.#measureSlice();
-    const files = this.#readFiles();
     const { user, system } = process.cpuUsage();
     const runnerMs = (user + system) / 1_000;
-    const cpuMs = runnerMs + childCpuMs();
-    const filesMs = files.reduce((sum, file) => sum + file.cpuMs, 0);
-    const workMs = (this.#slices.reduce((sum, ms) => sum + ms, 0) / this.#slices.length) * (WORK_ROUNDS / SLICE_ROUNDS);
-    const lines = [
-      `${seconds(performance.now() - this.#begun)} of wall time, ${seconds(cpuMs)} of CPU time: test files ${seconds(filesMs)}, PostgreSQL and loading ${seconds(cpuMs - filesMs - runnerMs)}, runner ${seconds(runnerMs)}.`,
-      `That is ${(cpuMs / workMs).toFixed(0)} times ${WORK_ROUNDS.toLocaleString('en')} rounds of JSON.parse and JSON.stringify of ${(DOCUMENT.length / 1_024).toFixed(0)} KiB, which took ${(workMs / 1_000).toFixed(2)} s of CPU time in the same minutes.`,
-    ];
-    return [...lines, ...dearest(files, shown), ''].join('\n');
+    const sliceMs = this.#slices.reduce((sum, ms) => sum + ms, 0) / this.#slices.length;
+    return {
+      wallMs: performance.now() - this.#begun,
+      cpuMs: runnerMs + childCpuMs(),
+      runnerMs,
+      unitMs: sliceMs * (WORK_ROUNDS / SLICE_ROUNDS),
+      files: this.files(),
+    };
   }
 
   #measureSlice(): void {
@@ -59,14 +76,16 @@ export class RunCosts {
       }),
     );
   }
+}
 
-  #readFiles(): FileCost[] {
-    if (!existsSync(this.#report)) return [];
-    return readFileSync(this.#report, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-  }
+/** Lines to print, with the dearest files. */
+export function renderCost({ wallMs, cpuMs, runnerMs, unitMs, files }: RunCost, shown = DEAREST): string {
+  const filesMs = files.reduce((sum, file) => sum + file.cpuMs, 0);
+  const lines = [
+    `${seconds(wallMs)} of wall time, ${seconds(cpuMs)} of CPU time: test files ${seconds(filesMs)}, PostgreSQL and loading ${seconds(cpuMs - filesMs - runnerMs)}, runner ${seconds(runnerMs)}.`,
+    `That is ${(cpuMs / unitMs).toFixed(0)} units, each ${WORK_ROUNDS.toLocaleString('en')} rounds of JSON.parse and JSON.stringify of ${(DOCUMENT.length / 1_024).toFixed(0)} KiB, which took ${(unitMs / 1_000).toFixed(2)} s of CPU time in the same minutes.`,
+  ];
+  return [...lines, ...dearest(files, shown), ''].join('\n');
 }
 
 function dearest(files: readonly FileCost[], count: number): string[] {

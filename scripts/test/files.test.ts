@@ -1,8 +1,8 @@
+// set: quick; its examples only name kills
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { clauseFindings, readClauses, readClauseTests } from '../clauses.ts';
-import { ALL_ONLY, SWEEPS, testFiles } from './files.ts';
+import { misplacedTests, setOf, testFiles } from './files.ts';
 
 test('npm test has a test of every clause', () => {
   const files = testFiles('quick');
@@ -10,15 +10,28 @@ test('npm test has a test of every clause', () => {
   assert.deepEqual(clauseFindings(readClauses(), quick), []);
 });
 
-test('each file belongs to npm test, to test:all, to the sweeps or to the tests of load', () => {
+test('the first line of a test file names its set', () => {
+  assert.equal(setOf('// set: sweeps; plans of queries\nimport'), 'sweeps');
+  for (const text of ['import', '// set: some; why', '// set: all', '/** x */\n// set: all; why'])
+    assert.equal(setOf(text), undefined, text);
+});
+
+test('misplacedTests reports files that kill processes, or whose mark is not read, without a set', () => {
+  const kills = "child.kill('SIGKILL');";
+  for (const text of [kills, "import { CrashLane } from '../support/crash-lane.ts';", 'import\n// set: all; why'])
+    assert.equal(misplacedTests({ file: 'a.test.ts', text }).length, 1, text);
+  for (const text of [`// set: quick; one process\n${kills}`, "child.kill('SIGTERM');"])
+    assert.deepEqual(misplacedTests({ file: 'a.test.ts', text }), []);
+});
+
+test('test:all contains npm test, and neither sweeps nor tests of load', () => {
+  const all = testFiles('all');
   assert.deepEqual(
-    [...Object.keys(ALL_ONLY), ...Object.keys(SWEEPS)].filter((file) => !existsSync(file)),
+    testFiles('quick').filter((file) => !all.includes(file)),
     [],
   );
-  const [quick, all, load] = (['quick', 'all', 'load'] as const).map(testFiles) as [string[], string[], string[]];
-  assert.deepEqual(all, [...quick, ...Object.keys(ALL_ONLY)].sort());
   assert.deepEqual(
-    all.filter((file) => load.includes(file) || SWEEPS[file] !== undefined),
+    [...testFiles('sweeps'), ...testFiles('load')].filter((file) => all.includes(file)),
     [],
   );
 });

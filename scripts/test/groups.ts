@@ -23,8 +23,15 @@ const NEEDS_PROCESS =
  */
 const RUNS_ALONE = /^(?:test\/browser|console)\//;
 
-/** Writes a file per group into `folder`, and returns these and the files that stay alone. */
-export function groupTests(files: readonly string[], folder: string): string[] {
+export interface TestGroups {
+  /** Files to run: those of groups, and those that stay alone. */
+  readonly paths: readonly string[];
+  /** The test files in groups. */
+  readonly members: readonly string[];
+}
+
+/** Writes a file per group into `folder`. */
+export function groupTests(files: readonly string[], folder: string): TestGroups {
   const alone = files.filter((file) => RUNS_ALONE.test(file) || NEEDS_PROCESS.test(readFileSync(file, 'utf8')));
   const groups: string[][] = [];
   let bytes = GROUP_BYTES;
@@ -46,7 +53,7 @@ export function groupTests(files: readonly string[], folder: string): string[] {
     return path;
   });
   // Those with a process of their own take longest, and start first for the same reason.
-  return [...alone, ...written];
+  return { paths: [...alone, ...written], members: groups.flat() };
 }
 
 /** require() loads a file while its suite is being defined, so that its hooks and tests belong to that suite. */

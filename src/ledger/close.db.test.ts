@@ -1,3 +1,4 @@
+// set: all; replicas that close under load
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+// set: all; every crash point of the journal
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// set: sweeps; every form of the console; forms.test.ts submits some of them
 /**
  * Every form of the console in a real Chromium: two clicks, a lost session, a server that fails and one that is slow send one change, and
  * lose nothing that was typed. Two tabs do not undo each other. No dialog has an obstacle for readers. A run loses the session at a

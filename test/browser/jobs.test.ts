@@ -1,3 +1,4 @@
+// set: sweeps; every job of operators and users
 /** What operators and users open the console for, in a real Chromium: each job takes the clicks that docs/operating/console.md states. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

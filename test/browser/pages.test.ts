@@ -1,3 +1,4 @@
+// set: all; every page in two roles and two colours
 /** Every page of the console, full of hostile texts: nothing of them runs, and no page has an obstacle for readers, light or dark. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

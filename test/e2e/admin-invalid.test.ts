@@ -1,3 +1,4 @@
+// set: sweeps; every invalid value in every field of the admin API
 /** Invalid values in every field and query of every operation of the admin API; a quarter of them, unless `LAWS_RUNS` is 1. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// set: load; sessions of agents under load
 /** Long agent sessions: the provider gets a valid history with every opaque value, and the history only grows at its end. */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

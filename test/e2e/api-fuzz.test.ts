@@ -1,3 +1,4 @@
+// set: sweeps; hundreds of damaged requests to every operation
 /**
  * Every operation of openapi.json, with its examples, with values of its schemas and with damaged ones: no request is answered by 500,
  * and every response is one that the document describes. `npm run fuzz -- api` sends thirty times as many, with a seed that it prints.

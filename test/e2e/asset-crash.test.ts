@@ -1,3 +1,4 @@
+// set: all; every crash point of assets and groups
 /**
  * A gateway process is killed at every crash point of creating and deleting assets and asset groups. The jobs of another replica then
  * bring everything to rest. Afterwards the provider received each creation at most once, our rows and its objects agree, retries

@@ -1,3 +1,4 @@
+// set: quick; its only kill is a long test
 /** Background responses on groups that do not speak the responses dialect: made by the gateway, read, resumed, cancelled, charged once. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +12,7 @@ import { openWorkerServices } from '../../src/program/server/command-services.ts
 import { BACKGROUND } from '../../src/rules/index.ts';
 import { CrashLane } from '../support/crash-lane.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
-import { someOf } from '../support/long-test.ts';
+import { longTest, someOf } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
 import { SkewedClock } from '../support/skewed-clock.ts';
 import { until } from '../support/wait.ts';
@@ -215,7 +216,7 @@ describe('a background response that does not complete', () => {
     await client.responses.cancel(id);
   });
 
-  test('because its process is killed fails on any replica, and leaves nothing in the ledger', async () => {
+  longTest('because its process is killed fails on any replica, and leaves nothing in the ledger', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'dragoman-background-'));
     const lane = new CrashLane({ directory, name: 'lane', databaseUrl: gateway.database.url });
     try {

@@ -1,3 +1,4 @@
+// set: all; every crash point of background responses
 /**
  * A gateway process is killed at every crash point of creating a background response. Its hold ends soon: charged once where the id of the
  * response was stored, otherwise released when the lease of the process has ended. A process that lives renews its lease.

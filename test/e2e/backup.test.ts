@@ -1,3 +1,4 @@
+// set: all; an export under load
 /** The restore drill: `dragoman export` under load, and `dragoman import` into another database on which a gateway then serves. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// set: all; every crash point of batches
 /** A gateway process is killed at every crash point of a batch. Another one ends the batch: no request is sent twice, and each has one result. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

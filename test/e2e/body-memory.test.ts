@@ -1,3 +1,4 @@
+// set: load; memory of large bodies
 /** Memory of request bodies: one budget for the process with a share for each key, checked while bodies are decompressed. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -1,3 +1,4 @@
+// set: sweeps; every error in every pair of dialects
 /** Converted calls that fail: the error that the client receives, the failover, and what must not leave the gateway. */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';

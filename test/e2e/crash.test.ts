@@ -1,3 +1,4 @@
+// set: all; every crash point of every kind of call
 /**
  * A gateway process is killed at every crash point between a request and its charge, over HTTP, SSE and WebSocket.
  * The next process must find each call charged exactly or not at all, charged if the client had the complete response,

@@ -1,3 +1,4 @@
+// set: quick; two processes, which the page of the demo promises
 /** The demo that a first start prints. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,3 +1,4 @@
+// set: all; real servers under load; lost-connections.test.ts strikes every kind of connection
 /** Servers whose connections to PostgreSQL are ended a hundred times under load, as a restart does: no process ends, and calls are charged once. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

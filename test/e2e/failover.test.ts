@@ -1,3 +1,4 @@
+// set: load; a PostgreSQL primary that is lost under load
 /**
  * A PostgreSQL primary that is killed under load while its synchronous standby takes over: calls go on, and no charge, task or callback is
  * lost or doubled. `npm run soak -- failover` does it many times.

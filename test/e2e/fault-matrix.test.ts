@@ -1,3 +1,4 @@
+// set: sweeps; every fault in every dialect
 /**
  * Every fault of the simulator in every dialect, native and converted, unary, streamed and over WebSocket, on one gateway over real
  * sockets: the right error or the complete reply, failover where it is allowed, one charge or none, and nothing left open.

@@ -1,3 +1,4 @@
+// set: all; a new process and PostgreSQL for each case
 /** The first hour of an operator: starts that are refused, keys that are shown once, signals, and where the data is. */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

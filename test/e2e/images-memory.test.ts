@@ -1,3 +1,4 @@
+// set: load; memory of many images
 /** Memory of a gateway in its own process while large pictures pass through it, in both directions. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// set: all; a new process for each command; demo.test.ts starts one too
 /** The command line in its own process: messages, embedded and shared PostgreSQL, exit codes and signals. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,3 +1,4 @@
+// set: load; resident memory over many calls
 /** Memory of a gateway process that serves thousands of converted streams, some of them abandoned by the client. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

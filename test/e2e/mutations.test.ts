@@ -1,3 +1,4 @@
+// set: sweeps; thousands of mutated requests
 /** Thousands of malformed and unusual requests. `LAWS_SEED` repeats a run, `LAWS_RUNS` sends more of them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

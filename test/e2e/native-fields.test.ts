@@ -1,3 +1,4 @@
+// set: sweeps; every member of the SDKs' request types
 /**
  * Every member of the SDKs' request types in a request that the gateway forwards: it reaches the provider unchanged, or the error names it, or
  * the gateway removes it.

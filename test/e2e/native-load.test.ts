@@ -1,3 +1,4 @@
+// set: load; throughput of native calls
 /** Native calls under load: memory with large bodies and streams, back-pressure, concurrency and drain. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';

@@ -1,3 +1,4 @@
+// set: all; a new process and PostgreSQL
 /** A server whose launcher was killed: no signal can reach it from there, so it has to end by itself. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

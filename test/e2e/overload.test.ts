@@ -1,3 +1,4 @@
+// set: load; more calls than a server can serve
 /** A gateway under overload: what it refuses first, how, and what it never refuses. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';

@@ -1,3 +1,4 @@
+// set: all; every command of the documentation; demo.test.ts runs those of the demo
 /**
  * The shell blocks of README.md and the pages in docs, run as they stand against a demo, and the TypeScript blocks of the guides. A page is
  * one terminal: its blocks share variables and files. `npm run release -- guides` runs the blocks that need other packages.

@@ -1,3 +1,4 @@
+// set: quick; ends PgBouncer, which starts at once
 /** PgBouncer in front of PostgreSQL: refused in transaction mode without a direct URL, and complete with one. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

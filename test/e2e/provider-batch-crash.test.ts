@@ -1,3 +1,4 @@
+// set: all; every crash point of batches at a provider
 /** A gateway process is killed at every crash point of a batch at a provider. Another one ends it: nothing is made or charged twice. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,3 +1,4 @@
+// set: sweeps; a stop that waits for a stream of 15 s
 /** A stop after a reload with a longer drain, as real processes: the primary waits as long as its workers were promised. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

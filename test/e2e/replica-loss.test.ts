@@ -1,3 +1,4 @@
+// set: load; a lost replica under load
 /**
  * Two servers on one PostgreSQL and one Redis behind a load balancer, one of which is killed under load: clients notice nothing but the
  * connections that broke, and limits and balances hold.

@@ -1,3 +1,4 @@
+// set: sweeps; plans of queries over many rows
 /** Query plans of the admin reports: pages read an index, and a report over all users reads sums of days or months. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// set: load; CPU time of the dearest requests
 /**
  * What a small request can cost the server: every shape of `request-shapes.ts`, compressed as far as it may be and without compression.
  * `COST_TABLE=1` goes through every group and prints a table.

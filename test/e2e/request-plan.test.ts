@@ -1,3 +1,4 @@
+// set: sweeps; plans of queries over many rows
 /** The query plans of the request log: each filter reads an index and little more than a page, and charts read few roll-ups. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

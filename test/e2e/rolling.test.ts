@@ -1,3 +1,4 @@
+// set: load; replaced servers under load
 /**
  * Servers that are replaced under load, and no call fails: one after the other behind nginx as `deploy/nginx.conf` sets it up, as pods of a
  * Kubernetes Service, and by `dragoman reload`. `npm run soak -- rolling` does it many times.

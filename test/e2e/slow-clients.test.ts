@@ -1,3 +1,4 @@
+// set: load; many slow clients
 /** Clients that read nothing or send half of a request: the others do not notice, memory stays bounded, and deadlines cut the slow ones. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// set: sweeps; four servers with slow turns; server.test.ts closes sockets in such turns
 /** The stop and the reload of real processes whose event loop is slow, under load. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

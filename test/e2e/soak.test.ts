@@ -1,3 +1,4 @@
+// set: load; mixed load with faults and kills
 /**
  * Mixed load on real processes while one of them is killed: clients see no error but those of the killed sockets and the scripted
  * faults, memory and descriptors stay level, and the ledger adds up. `npm run soak` is the same for minutes.

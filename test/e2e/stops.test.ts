@@ -1,3 +1,4 @@
+// set: sweeps; a new process for each dependency that hangs
 /**
  * The end of a process after SIGTERM or a refused start, whatever a dependency does. `npm run soak -- stops` goes through all rows of the
  * table.

@@ -1,3 +1,4 @@
+// set: sweeps; plans of queries over many rows
 /** The query plans of GET /v1/usage, and of what callers read of their calls and balance, with many records; `npm run bench -- usage` has ten million. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

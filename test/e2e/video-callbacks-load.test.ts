@@ -1,3 +1,4 @@
+// set: load; many callbacks, with kills
 /**
  * Five hundred callbacks (`LAWS_RUNS=10`: twenty thousand) to ten receivers. Every receiver fails three of ten requests, and three receivers fail
  * all of them for half of the time. The delivering process is killed five times.

@@ -1,3 +1,4 @@
+// set: all; every crash point of creating a task
 /**
  * A gateway process is killed at every crash point of creating, submitting, recovering and cancelling a video task. Another replica
  * receives reports of the provider meanwhile, and then runs the background jobs. Afterwards each order has at most one task, here and at the provider; retries return it; and no

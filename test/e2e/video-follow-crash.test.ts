@@ -1,3 +1,4 @@
+// set: all; every crash point of following a task
 /**
  * A replica with its worker is killed at every crash point of following, settling, announcing and cancelling a video task, while
  * another replica works on the same database. Afterwards each task is charged exactly or not at all, no hold is left open, and

@@ -1,3 +1,4 @@
+// set: all; kills servers while the answers to create requests are lost
 /**
  * Every answer to the create requests of one user on one model is lost, and the gateway is killed at random points meanwhile. Afterwards
  * each task that the provider reports is bound to the task that ordered it. Where the provider does not return the expiry that it was sent,

@@ -1,3 +1,4 @@
+// set: sweeps; plans of queries over many rows
 /**
  * Query plans of video tasks: every operation uses an index and reads a bounded number of blocks, whatever the number of tasks.
  * `npm run bench -- video-tasks` runs it with two million tasks.

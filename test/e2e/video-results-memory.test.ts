@@ -1,3 +1,4 @@
+// set: load; memory of large results
 /** Memory of a gateway process while a hundred slow clients read one large result, from the provider and from the mirror. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// set: sweeps; two thousand live tasks; video-follow.test.ts follows some
 /** Many live tasks at one account: pages of the provider's list show them where single reads cannot follow. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// set: sweeps; crash points of a family without a list; video-crash.test.ts has those of all
 /**
  * A gateway process is killed at crash points of a task at Veo, where nothing can be listed. Afterwards no order was sent twice, each is
  * charged for its seconds or not at all, and the books add up.

@@ -1,3 +1,4 @@
+// set: load; memory of many sockets
 /** Memory of responses WebSockets: turns without a provider call, kept history, messages in parts, and clients that do not read. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';

@@ -1,3 +1,4 @@
+// set: all; kills and reloads of three worker processes
 /** A server with three workers, as real processes: shared limits, a killed worker, a reload, merged metrics and an orderly stop. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// set: sweeps; every member of the SDKs' types in every pair of dialects
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fold, pairOf, upstreamOf } from '../../src/dialects/index.ts';

@@ -8,7 +8,7 @@ import { createWriteStream, existsSync, mkdtempSync, readFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type FailedTest, readFailures } from '../../scripts/test/failures.ts';
+import { type FailedTest, readFailures } from './failures.ts';
 
 const { values, positionals: files } = parseArgs({
   allowPositionals: true,

@@ -1,6 +1,6 @@
 /**
  * What a new process of Dragoman runs: the launcher, or the program in a few files that `npm run test:all` has built
- * (scripts/test/program.ts).
+ * (program-build.ts).
  */
 import { fileURLToPath } from 'node:url';
 

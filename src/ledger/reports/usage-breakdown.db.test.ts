@@ -1,3 +1,4 @@
+// set: sweeps; random reports of random records
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';

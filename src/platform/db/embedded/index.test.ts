@@ -1,3 +1,4 @@
+// set: sweeps; a new PostgreSQL for each case
 /** One process: start, recovery after a crash, and the location of the files. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

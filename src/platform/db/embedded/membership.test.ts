@@ -1,3 +1,4 @@
+// set: sweeps; a new PostgreSQL for each case
 /** Several processes on one data directory. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

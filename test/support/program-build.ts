@@ -6,7 +6,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Plugin } from 'vite';
-import { ROOT } from '../modules.ts';
+import { ROOT } from '../../scripts/modules.ts';
 
 /** Packages that load modules by computed names stay outside. */
 const OUTSIDE = ['pg', 'ws', 'nodemailer', '@redis/client'];
