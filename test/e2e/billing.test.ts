@@ -34,7 +34,7 @@ const MODELS = [
   {
     id: 'endless-steep',
     groups: ['claude'],
-    upstream: 'demo-messages@events=100000;gap=2',
+    upstream: 'demo-messages@events=100000;gap=25',
     context: 1,
     prices: { input: '1000', output: '0' },
   },
@@ -199,7 +199,7 @@ test('G 8: a client disconnect in a stream is charged an estimate of the output 
   for (const group of ['claude', 'gemini']) {
     const model = group === 'claude' ? 'demo-messages' : 'demo-generate';
     const stream = anthropic(gateway.url, own[group] ?? '').messages.stream({
-      model: `${model}@events=100000;gap=2`,
+      model: `${model}@events=100000;gap=25`,
       max_tokens: 1000,
       messages: [{ role: 'user', content: 'hello' }],
     });
@@ -455,7 +455,7 @@ test('G 8: a client disconnect is charged by the usage reported so far, else by 
     }
     return until('the record', async () => (await recordsOf('gone'))[before]);
   };
-  const endless = '@events=100000;gap=2';
+  const endless = '@events=100000;gap=25';
   const messages = { max_tokens: 1000, messages: HELLO };
   for (const [group, path, body] of [
     ['claude', '/v1/messages', { model: `demo-messages${endless}`, ...messages }],

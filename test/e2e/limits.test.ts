@@ -74,7 +74,7 @@ test('G 8: concurrency is limited per key, and a client disconnect releases the 
     signal: controller.signal,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
-      model: 'demo-messages@events=100000;gap=5',
+      model: 'demo-messages@events=100000;gap=40',
       max_tokens: 50,
       stream: true,
       messages: [{ role: 'user', content: 'hello' }],

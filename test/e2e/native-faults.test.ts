@@ -619,7 +619,7 @@ describe('client disconnect', () => {
   test('G 6: a client disconnect before the head of a stream aborts the upstream call', () =>
     disconnect('slow=600000', true, 0));
   test('G 6: a client disconnect in a stream aborts the upstream call', () =>
-    disconnect('events=100000;gap=5', true, 5));
+    disconnect('events=100000;gap=40', true, 5));
   test('G 6: a client disconnect while a stream is silent aborts the upstream call', () =>
     disconnect('silent_mid', true, 4));
   test('G 6: a client disconnect in a unary response aborts the upstream call', () =>

@@ -236,7 +236,7 @@ describe('the messages SDK on a messages-style key', () => {
 
   test('G 6: @anthropic-ai/sdk abort in a stream aborts the upstream call', async () => {
     sim.journal.clear();
-    const stream = client().messages.stream(body('hello', { model: 'demo-messages@events=100000;gap=5' }));
+    const stream = client().messages.stream(body('hello', { model: 'demo-messages@events=100000;gap=40' }));
     for await (const event of stream) if (event.type === 'content_block_delta') break;
     stream.abort();
     const entry = await sim.journal.waitFor((seen) => seen.aborted);

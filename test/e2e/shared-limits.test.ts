@@ -152,7 +152,7 @@ for (const isCluster of someOf([false, true], 1)) {
       const open = await send(
         one,
         key,
-        { model: 'demo-messages@events=100000;gap=5', stream: true },
+        { model: 'demo-messages@events=100000;gap=40', stream: true },
         controller.signal,
       );
       assert.equal(open.status, 200);

@@ -358,7 +358,7 @@ describe('failures of relayed turns', () => {
     });
 
   test('relayed turn: a client disconnect closes the upstream WebSocket and is charged an estimate', async () => {
-    const model = 'demo-left@events=100000;gap=5';
+    const model = 'demo-left@events=100000;gap=40';
     const client = await connect();
     sim.journal.clear();
     client.create({ model, input: 'x' });

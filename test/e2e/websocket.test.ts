@@ -236,7 +236,7 @@ test('G 4.10: WebSocket errors end only their request', async () => {
 test('G 6: a WebSocket client disconnect aborts the upstream call', async () => {
   const client = await connect('claude');
   sim.journal.clear();
-  client.send({ type: 'response.create', model: 'demo-messages@events=100000;gap=5', input: 'hello' });
+  client.send({ type: 'response.create', model: 'demo-messages@events=100000;gap=40', input: 'hello' });
   await client.until(({ type }) => type === 'response.output_text.delta');
   client.socket.terminate();
   await sim.journal.waitFor((entry) => entry.aborted);
