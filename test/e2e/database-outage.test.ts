@@ -17,8 +17,11 @@ import { until } from '../support/wait.ts';
 /** How long a probe waits for the database. Kubernetes waits for four seconds. */
 const READY_MS = 2_000;
 const PRICES = { input: '2', output: '10' };
-/** Short enough to wait for, and long enough for every statement on a slow machine. */
-const LIMITS = { connectMs: 2_000, statementMs: 4_000, callMs: 2_000, idleMs: 100, probeMs: 1_000 };
+/**
+ * Short enough to wait for, and long enough for every statement on a slow machine: a call may meet a silent connection, and its probe, a new
+ * connection and its statements share the limit of a call.
+ */
+const LIMITS = { connectMs: 8_000, statementMs: 10_000, callMs: 8_000, idleMs: 100, probeMs: 1_000 };
 
 let sim: Sim;
 let own: TestDatabase;

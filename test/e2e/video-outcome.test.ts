@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { CRASH_POINT_CHANNEL, type CrashPoint } from '../../src/ledger/crash-points.ts';
 import { type Db, openDatabase } from '../../src/platform/db/index.ts';
 import { longTest } from '../support/long-test.ts';
-import { loseResponses } from '../support/lost-responses.ts';
+import { loseCommitOf } from '../support/lost-responses.ts';
 import {
   callVideo,
   startVideo,
@@ -154,24 +154,19 @@ test('V 4.2 r4: a rejection that cannot be recorded gives 202 with a task that s
   await endTasks();
 });
 
-/** Loses the response of the commit that follows the crash point. */
+/** Loses the response of the commit that follows the crash point, of the same transaction. */
 async function loseCommit<T>(point: CrashPoint, task: () => Promise<T>): Promise<T> {
-  let state: 'waiting' | 'due' | 'done' = 'waiting';
+  const lost = loseCommitOf();
   const onPoint = (reached: unknown): void => {
-    if (reached === point && state === 'waiting') state = 'due';
+    if (reached === point) lost.mark();
   };
   subscribe(CRASH_POINT_CHANNEL, onPoint);
-  const lost = loseResponses([{ name: 'commit', pattern: /^commit$/, oneIn: 2 }], () => {
-    if (state !== 'due') return 1;
-    state = 'done';
-    return 0;
-  });
   try {
     return await task();
   } finally {
     lost.restore();
     unsubscribe(CRASH_POINT_CHANNEL, onPoint);
-    assert.equal(lost.counts.commit, 1, `the commit after ${point} was lost`);
+    assert.ok(lost.isLost(), `the commit after ${point} was lost`);
   }
 }
 

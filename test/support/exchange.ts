@@ -3,7 +3,7 @@
  * provider that is a list of chunks, and a client that leaves after any of them.
  */
 import { Catalog, type ModelLine } from '../../src/catalog/index.ts';
-import { type Clock, createSealer, silentLog, systemClock } from '../../src/core/index.ts';
+import { createSealer, silentLog, systemClock } from '../../src/core/index.ts';
 import { Billing } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
 import { OpaqueCache } from '../../src/gateway/converted/opaque-cache.ts';
@@ -80,11 +80,13 @@ export async function runExchange(exchange: Exchange): Promise<Outcome> {
   const writer = new RecordingClient();
   const accounts = [accountAt('http://provider.test', 'a', to)];
   const ledger = new RecordingLedger();
-  const clock = exchange.waits ? new FakeClock() : systemClock;
+  // A provider that is read on for a second of real time would be given up when the machine is busy.
+  const clock = new FakeClock();
   const provider = new ChunkProvider(exchange, () => writer.destroy(), clock);
   const services = {
     ...servicesFor(style, accounts, ledger, provider),
-    ...(exchange.waits && { clock, readOn: new ReadOn(clock, 5_000) }),
+    clock,
+    readOn: new ReadOn(clock, 5_000),
   };
   const operation: InferenceOperation =
     from === 'generate' ? (isStream ? 'generate.stream' : 'generate.create') : `${from}.create`;
@@ -138,9 +140,9 @@ class ChunkProvider {
   sent = 0;
   readonly #exchange: Exchange;
   readonly #leave: () => void;
-  readonly #clock: Clock;
+  readonly #clock: FakeClock;
 
-  constructor(exchange: Exchange, leave: () => void, clock: Clock) {
+  constructor(exchange: Exchange, leave: () => void, clock: FakeClock) {
     this.#exchange = exchange;
     this.#clock = clock;
     this.#leave = leave;
@@ -159,7 +161,7 @@ class ChunkProvider {
     listener.onHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
     for (const [n, chunk] of chunks.entries()) {
       if (n === leavesAfter) this.#leave();
-      if (this.#clock instanceof FakeClock) this.#clock.advance(waits?.[n] ?? 0);
+      this.#clock.advance(waits?.[n] ?? 0);
       if (signal.aborted) return;
       listener.onData(Buffer.from(chunk as string));
       this.sent += 1;

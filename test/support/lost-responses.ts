@@ -43,6 +43,37 @@ export function loseResponses(statements: readonly LossyStatement[], below: (lim
   };
 }
 
+export interface LostCommit {
+  /** Chooses the connection whose statement was executed last. */
+  mark(): void;
+  isLost(): boolean;
+  restore(): void;
+}
+
+/** Loses the response of the next commit of one connection: others of this process commit meanwhile. */
+export function loseCommitOf(): LostCommit {
+  let last: pg.Client | undefined;
+  let marked: pg.Client | undefined;
+  let isLost = false;
+  const { query } = pg.Client.prototype;
+  pg.Client.prototype.query = async function (this: pg.Client, ...args: unknown[]) {
+    const result = await (query as (...args: unknown[]) => Promise<unknown>).apply(this, args);
+    last = this;
+    if (isLost || this !== marked || textOf(args[0]) !== 'commit') return result;
+    isLost = true;
+    throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
+  } as typeof query;
+  return {
+    mark: () => {
+      marked ??= last;
+    },
+    isLost: () => isLost,
+    restore: () => {
+      pg.Client.prototype.query = query;
+    },
+  };
+}
+
 export interface HeldResponse {
   /** Resolves when the statement was executed. */
   readonly executed: Promise<void>;

@@ -92,10 +92,11 @@ export const Form = (props: FormProps) => {
       if (props.done !== undefined) notify(props.done);
       props.finish?.();
     },
-    onError: (error) => {
+    onError: async (error) => {
       if (!isRead || !(error instanceof Problem) || error.code !== 'conflict') return;
       setConflict(true);
-      void refresh();
+      // The button waits for the other person's value: a click before would be refused for the same reason.
+      await refresh();
     },
     onSettled: () => {
       isSending.current = false;
