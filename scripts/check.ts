@@ -19,6 +19,7 @@ import { ROOT } from './modules.ts';
 import { checkObserve, renderAlertTests } from './observe.ts';
 import { printSizes } from './sizes.ts';
 import { checkTestSets } from './test/files.ts';
+import { checkProofs } from './test/proofs.ts';
 
 /** Findings of thousands of files. */
 const MAX_OUTPUT = 64 * 1_024 ** 2;
@@ -89,6 +90,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['exported names', checkExports],
   ['clauses', checkClauses],
   ['sets of tests', checkTestSets],
+  ['tests that pages name', checkProofs],
   ['waits of tests', checkWaits],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],

@@ -2,14 +2,23 @@
  * `npm run release`: everything to check before a release that needs minutes and the registries, and the cut of the
  * release itself.
  */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { ROOT } from './modules.ts';
 import { type Part, runPart } from './parts.ts';
 
 const PARTS = {
   all: {
-    about: 'package, deploy, sdks and guides, one after the other',
+    about: 'tests, package, deploy, sdks and guides, one after the other',
     run: async () => {
-      for (const part of [PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides]) await part.run();
+      for (const part of [PARTS.tests, PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides]) await part.run();
+    },
+  },
+  tests: {
+    about: 'every test: npm test, test:all, the sweeps and the tests of load; most of an hour on two cores',
+    run: async () => {
+      for (const args of [[], ['--all'], ['--all', '--sweeps'], ['--all', '--load']])
+        execFileSync(process.execPath, [join(ROOT, 'scripts', 'test.ts'), ...args], { cwd: ROOT, stdio: 'inherit' });
     },
   },
   package: {

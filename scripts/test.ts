@@ -26,6 +26,7 @@ npm test -- --changed                   those that import, over any number of fi
 npm run test:all                        also long tests, crash points, every page in a browser; eight minutes on two cores
 npm run test:all -- --sweeps            every field, fault and damaged request, of which the others test some; takes minutes
 npm run test:all -- --load              memory and throughput over many calls; takes minutes, needs an idle machine
+npm run test:all -- --turn 2/4          the second of four parts of the sweeps and of the tests of load
 npm test -- --costs                     also prints what every file cost, not only the ten dearest
 LAWS_RUNS=1 LAWS_SEED=7 npm test -- FILE...  all runs of each property, with another seed
 
@@ -45,6 +46,8 @@ const { values, positionals } = parseArgs({
     all: { type: 'boolean', default: false },
     load: { type: 'boolean', default: false },
     sweeps: { type: 'boolean', default: false },
+    /** `2/4`: the part of the sweeps and of the tests of load that CI runs at a landing. */
+    turn: { type: 'string' },
     changed: { type: 'boolean', default: false },
     grouped: { type: 'boolean', default: false },
     /** Of `npm run fuzz -- explore`. */
@@ -71,17 +74,25 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 process.exitCode = await runAll().finally(() => folder.remove());
 
 function chooseBudgeted(): BudgetedSet | undefined {
-  if (positionals.length > 0 || values.changed || values.load || values.sweeps || values.explore || values.grouped)
-    return;
+  const { load, sweeps, explore, changed, grouped, turn } = values;
+  if (positionals.length > 0 || load || sweeps || explore || changed || grouped || turn !== undefined) return;
   return values.all ? 'all' : 'quick';
 }
 
 function chooseFiles(): readonly string[] {
   if (positionals.length > 0) return positionals;
   for (const set of ['load', 'sweeps'] as const) if (values[set]) return testFiles(set);
+  if (values.turn !== undefined) return filesOfTurn(values.turn);
   if (values.explore) return testFiles('all').filter((file) => HAS_PROPERTIES.test(readFileSync(file, 'utf8')));
   if (values.changed) return testsOf(changedFiles(), testFiles('quick'));
   return testFiles(values.all ? 'all' : 'quick');
+}
+
+/** Those of all turns together are all sweeps and tests of load. */
+function filesOfTurn(turn: string): string[] {
+  const [, number, count] = /^(\d+)\/(\d+)$/.exec(turn) ?? [];
+  if (!(Number(number) >= 1 && Number(number) <= Number(count))) throw new Error('Use --turn 2/4.');
+  return [...testFiles('sweeps'), ...testFiles('load')].filter((_, n) => n % Number(count) === Number(number) - 1);
 }
 
 /** Few files start at once; exploring and tests of load need a process for each. */
@@ -115,7 +126,14 @@ async function runAll(): Promise<number> {
   const stopServices = needServices(files) ? await startServices() : undefined;
   let isPassed = true;
   try {
-    isPassed = await runFiles(paths);
+    // What measures gets the machine for itself.
+    const load = testFiles('load');
+    isPassed = await runFiles(paths.filter((path) => !load.includes(path)));
+    isPassed =
+      (await runFiles(
+        paths.filter((path) => load.includes(path)),
+        1,
+      )) && isPassed;
     const lost = interrupted.signal.aborted ? [] : lostFiles();
     if (lost.length > 0) {
       const those = `${lost.length} files did not end in their group. They run again, each in its own process`;
@@ -148,7 +166,7 @@ function lostFiles(): string[] {
 async function startServices(): Promise<() => Promise<void>> {
   execFileSync(process.execPath, [join(ROOT, 'scripts', 'console.ts'), '--if-needed'], { stdio: 'inherit' });
   // Most of these start dozens of processes.
-  if (values.all || values.sweeps || values.load) {
+  if (values.all) {
     const { buildProgram } = await import('../test/support/program-build.ts');
     process.env.TEST_PROGRAM = await buildProgram(folder.path);
   }
@@ -158,10 +176,11 @@ async function startServices(): Promise<() => Promise<void>> {
 }
 
 /** Returns whether all tests passed. */
-async function runFiles(chosen: readonly string[]): Promise<boolean> {
+async function runFiles(chosen: readonly string[], concurrency = CONCURRENCY): Promise<boolean> {
+  if (chosen.length === 0) return true;
   const events = run({
     files: chosen.map((file) => resolve(file)),
-    concurrency: CONCURRENCY,
+    concurrency,
     timeout: timeoutMs,
     execArgv: PRELOADED.map((name) => `--import=./test/support/${name}.ts`),
     signal: interrupted.signal,

@@ -1,4 +1,7 @@
-/** A database that goes silent behind a broken network: the gateway serves from leases and caches, then rejects, then recovers. */
+/**
+ * A database that goes silent behind a broken network: the gateway serves from leases and caches, then rejects, then
+ * recovers.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from 'kysely';
@@ -18,8 +21,8 @@ import { until } from '../support/wait.ts';
 const READY_MS = 2_000;
 const PRICES = { input: '2', output: '10' };
 /**
- * Short enough to wait for, and long enough for every statement on a slow machine: a call may meet a silent connection, and its probe, a new
- * connection and its statements share the limit of a call.
+ * Short enough to wait for, and long enough for every statement on a slow machine: a call may meet a silent connection,
+ * and its probe, a new connection and its statements share the limit of a call.
  */
 const LIMITS = { connectMs: 8_000, statementMs: 10_000, callMs: 8_000, idleMs: 100, probeMs: 1_000 };
 

@@ -1,4 +1,4 @@
-// set: sweeps; sixty calls for each way to overspend; admission-bounds.test.ts sends some of them
+// set: all; sixty calls for each way to overspend; admission-bounds.test.ts sends some of them
 /**
  * Ways to make a provider read or write more than a request seems to ask for. Each is sent sixty times at once on a wallet that does not
  * cover sixty such calls, and the provider reports as much as the request allows. No wallet may end below zero.

@@ -9,6 +9,7 @@ import { checkLedger } from '../../src/ledger/index.ts';
 import { BATCHES } from '../../src/rules/index.ts';
 import { type BatchProvider, startBatchProvider } from '../support/batch-provider.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { someOf } from '../support/long-test.ts';
 import { anthropic, openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 
@@ -112,7 +113,7 @@ const callsOf = (path: string): number => sim.journal.requests.filter((request) 
 describe("OpenAI's batches", () => {
   const client = (): OpenAI => openai(gateway.url, keys.openai ?? '');
 
-  for (const url of ['/v1/responses', '/v1/chat/completions', '/v1/embeddings'] as const)
+  for (const url of someOf(['/v1/responses', '/v1/chat/completions', '/v1/embeddings'] as const, 1))
     test(`requests for ${url} go as one batch, and are charged at the price of batches`, async () => {
       const made = await create(client(), url, [bodyOf(url), bodyOf(url), bodyOf(url)]);
       const done = await ended(client(), made.id);
@@ -258,7 +259,7 @@ describe("OpenAI's batches", () => {
     assert.ok(count === 1 && nanos > 0);
   });
 
-  for (const [what, damage] of Object.entries({
+  const damages: Readonly<Record<string, (text: string, own: string) => string[]>> = {
     'an id beyond every number': (text: string, own: string) => [
       text.replace(own, own.replace(/\d+$/, '99999999999')),
       text,
@@ -266,7 +267,8 @@ describe("OpenAI's batches", () => {
     'an id that is no text': (text: string, own: string) => [text.replace(`"${own}"`, '{"toString":1}'), text],
     'a status beyond every number': (text: string) => [text.replace('"status_code":200', '"status_code":1e12')],
     'a status with a fraction': (text: string) => [text.replace('"status_code":200', '"status_code":200.5')],
-  }))
+  };
+  for (const [what, damage] of someOf(Object.entries(damages), 1))
     test(`a result with ${what} keeps no other from being charged`, async () => {
       provider.edit = (line, n) => {
         const text = JSON.stringify(line);
@@ -426,7 +428,7 @@ describe("Anthropic's batches", () => {
     assert.deepEqual([counts.succeeded, counts.canceled], [1, 1]);
   });
 
-  for (const stalls of [/^POST .v1.files$/, /^GET .v1.files.*content$/])
+  for (const stalls of someOf([/^POST .v1.files$/, /^GET .v1.files.*content$/], 1))
     test(`it does not wait for an account that does not respond to ${stalls.source}`, async () => {
       provider.stalls = stalls;
       const url = '/v1/responses';

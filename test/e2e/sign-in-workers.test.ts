@@ -1,3 +1,4 @@
+// set: all; a server with two worker processes
 /** Sign-in to a server with two workers, as real processes: what begins at one worker goes on at the other. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -8,7 +9,6 @@ import { SIGN_IN_FAILURES } from '../../src/rules/index.ts';
 import { Command } from '../support/command.ts';
 import { Browser, type ConsoleResponse } from '../support/console.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { longTest } from '../support/long-test.ts';
 import { CLIENT, OidcProvider } from '../support/oidc-provider.ts';
 import { until } from '../support/wait.ts';
 
@@ -93,7 +93,7 @@ test('the primary prints one link, and a session that begins at one worker count
   }, 401);
 });
 
-longTest('a sign-in with OpenID Connect begins at one worker and ends at the other', async () => {
+test('a sign-in with OpenID Connect begins at one worker and ends at the other', async () => {
   provider.claims = { sub: 'r', email: 'root@example.test', email_verified: true };
   const signInAt = async (): Promise<boolean> => {
     const one = browser();
@@ -108,7 +108,7 @@ longTest('a sign-in with OpenID Connect begins at one worker and ends at the oth
   await until('a sign-in at two workers', signInAt);
 });
 
-longTest('failed sign-ins are counted over both workers', async () => {
+test('failed sign-ins are counted over both workers', async () => {
   const responses: ConsoleResponse<unknown>[] = [];
   for (let n = 0; n <= SIGN_IN_FAILURES.email; n += 1) responses.push(await signIn(browser(), 'a wrong password'));
   assert.deepEqual(

@@ -1,4 +1,7 @@
-/** Laws of charges: whenever a client leaves, it pays at least what it received and at most what was reserved, on every path the same. */
+/**
+ * Laws of charges: whenever a client leaves, it pays at least what it received and at most what was reserved, on every
+ * path the same.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateTokens } from '../../src/core/index.ts';
@@ -98,7 +101,10 @@ function isFinished({ upstream, events }: Stream, cut: number): boolean {
   return FINISH[upstream].test(texts[cut - 1] ?? '') && !rest.some((text) => CONTENT[upstream].test(text));
 }
 
-/** The client whose bytes pass, and those that get a conversion. Nobody calls in Converse, so that one of them is the first. */
+/**
+ * The client whose bytes pass, and those that get a conversion. Nobody calls in Converse, so that one of them is the
+ * first.
+ */
 const clientsOf = (upstream: UpstreamDialect): readonly [Dialect, readonly Dialect[]] => {
   const native = upstream === 'converse' ? 'messages' : upstream;
   const pairs = DIALECT_PAIRS.filter((pair) => pair.upstream === upstream && pair.isOffered);
