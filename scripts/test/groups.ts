@@ -8,10 +8,10 @@ import { join, resolve } from 'node:path';
 const FILE_COST = new URL('../../test/support/file-cost.ts', import.meta.url).href;
 
 /**
- * The size of a group in bytes of source: about twelve files of test/e2e or 25 of src. Larger groups would leave cores
+ * The size of a group in bytes of source: about 30 files of test/e2e or 60 of src. Larger groups would leave cores
  * idle at the end.
  */
-const GROUP_BYTES = 128 * 1024;
+const GROUP_BYTES = 320 * 1024;
 
 /** A file that changes or measures its process, or awaits while it loads, has a process of its own. */
 const NEEDS_PROCESS =

@@ -1,3 +1,4 @@
+// set: all; a server process with marked rows, of which the tables have none today
 /** Rows that are marked as deprecated. The tables have none today, so that the test marks some before the server reads them. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

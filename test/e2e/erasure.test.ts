@@ -8,6 +8,7 @@ import type { ShownAuditLine, ShownErasure, ShownUser } from '../../src/schemas/
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { AssetCaller, actions } from '../support/assets.ts';
 import { addPerson, type Browser, browserOf } from '../support/console.ts';
+import { longTest } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
 import { callVideo, startVideo, TASKS, taskBody, textItem, type VideoFixture } from '../support/video.ts';
 import { until } from '../support/wait.ts';
@@ -259,48 +260,51 @@ test('an erased user leaves no name, address or content in any table, and a ledg
   assert.ok(lines.includes('credit.booked'), 'bookings keep their lines');
 });
 
-test('an erasure that is stopped in the middle, or runs twice, ends the same, and other users keep everything', async () => {
-  const { user } = await addEverything('wanda');
-  const other = await addEverything('paul');
-  const kept = async () => {
-    const { erases } = await stateOf('paul');
-    return [
-      erases.keys,
-      erases.people,
-      erases.warnings,
-      erases.tasks,
-      erases.assets,
-      erases.responses,
-      erases.captures,
-    ];
-  };
-  const before = await kept();
-  await sql`create function stop_erasure() returns trigger language plpgsql as $$ begin raise exception 'stopped'; end $$`.execute(
-    db(),
-  );
-  await sql`create trigger stop_erasure before update of safety_identifier on video_tasks for each row execute function stop_erasure()`.execute(
-    db(),
-  );
-  await erase(user, { dry_run: false, confirm: user });
-  await until('a run that stops', () =>
-    fixture.gateway.log.some(({ msg, user: of }) => msg === 'erasure.failed' && of === user),
-  );
-  assert.equal((await stateOf(user)).state, 'running');
-  await sql`drop trigger stop_erasure on video_tasks`.execute(db());
-  await finished(user);
-  await sql`update erasures set next_check_at = now() where user_id = ${user}`.execute(db());
-  await until('another run', async () => {
-    const { rows } = await sql`select from erasures where user_id = ${user} and next_check_at > now()`.execute(db());
-    return rows.length > 0;
-  });
-  assert.deepEqual(await kept(), before);
-  assert.equal((await other.person.send('GET', '/console/v1/me')).status, 200);
-  const { rows } = await sql`select from audit where action = 'user.erased' and subject = ${`user:${user}`}`.execute(
-    db(),
-  );
-  assert.equal(rows.length, 1, 'one line, however often it runs');
-  assert.equal((await erase('nobody', {})).status, 404);
-});
+longTest(
+  'an erasure that is stopped in the middle, or runs twice, ends the same, and other users keep everything',
+  async () => {
+    const { user } = await addEverything('wanda');
+    const other = await addEverything('paul');
+    const kept = async () => {
+      const { erases } = await stateOf('paul');
+      return [
+        erases.keys,
+        erases.people,
+        erases.warnings,
+        erases.tasks,
+        erases.assets,
+        erases.responses,
+        erases.captures,
+      ];
+    };
+    const before = await kept();
+    await sql`create function stop_erasure() returns trigger language plpgsql as $$ begin raise exception 'stopped'; end $$`.execute(
+      db(),
+    );
+    await sql`create trigger stop_erasure before update of safety_identifier on video_tasks for each row execute function stop_erasure()`.execute(
+      db(),
+    );
+    await erase(user, { dry_run: false, confirm: user });
+    await until('a run that stops', () =>
+      fixture.gateway.log.some(({ msg, user: of }) => msg === 'erasure.failed' && of === user),
+    );
+    assert.equal((await stateOf(user)).state, 'running');
+    await sql`drop trigger stop_erasure on video_tasks`.execute(db());
+    await finished(user);
+    await sql`update erasures set next_check_at = now() where user_id = ${user}`.execute(db());
+    await until('another run', async () => {
+      const { rows } = await sql`select from erasures where user_id = ${user} and next_check_at > now()`.execute(db());
+      return rows.length > 0;
+    });
+    assert.deepEqual(await kept(), before);
+    assert.equal((await other.person.send('GET', '/console/v1/me')).status, 200);
+    const { rows } = await sql`select from audit where action = 'user.erased' and subject = ${`user:${user}`}`.execute(
+      db(),
+    );
+    assert.equal(rows.length, 1, 'one line, however often it runs');
+    assert.equal((await erase('nobody', {})).status, 404);
+  },
+);
 
 test('an export has all that is stored of a user, for them and for operators, and nothing of others', async () => {
   const { user, person } = await addEverything('nora');

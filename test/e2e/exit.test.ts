@@ -1,4 +1,4 @@
-// set: quick; one process
+// set: all; a new process
 /** The end of a server process: a supervisor sees it, whatever a dependency leaves open. */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -12,6 +12,7 @@ import type { Db } from '../../src/platform/db/index.ts';
 import { FILES } from '../../src/rules/index.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { anthropic, google, openai } from '../support/sdk.ts';
 
 const STYLES = { openai: 'demo-responses', claude: 'demo-messages', gemini: 'demo-generate' } as const;
@@ -175,7 +176,7 @@ describe('a file in requests', () => {
       assert.equal(sim.journal.requests.length, 0);
     });
 
-  test('files larger than a request may be are refused by name, before anything is sent', async () => {
+  longTest('files larger than a request may be are refused by name, before anything is sent', async () => {
     const large = await upload(keyOf('openai'), 'large.pdf', Buffer.concat([PDF, Buffer.alloc(25 * 2 ** 20)]));
     const { status, text } = await ask('responses', 'openai', large);
     assert.equal(status, 413, text);
@@ -241,7 +242,7 @@ describe('the price of files', () => {
     await checkLedger(db);
   });
 
-  test('is charged to all users in one run, page after page', async () => {
+  longTest('is charged to all users in one run, page after page', async () => {
     const { db } = gateway.context.database;
     const ids = Array.from({ length: 205 }, (_, n) => `keeper-${n}`);
     await gateway.apply({ users: ids.map((id) => ({ id, balance: '1' })) });

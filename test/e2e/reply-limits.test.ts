@@ -1,3 +1,4 @@
+// set: all; replies at the limit of their items
 /** Replies of a provider with very many items: converted in linear time, and beyond the limit the provider's fault. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -1,3 +1,4 @@
+// set: all; requests that cause as much work as they may
 /** The work that one body may cause: beyond the budget of steps it is refused by name, in the dialect of its caller. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -6,6 +6,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { jobsFor } from '../../src/program/jobs/jobs.ts';
 import { STORED } from '../../src/rules/index.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { longTest } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
 import { ResponsesSocketClient } from '../support/websocket.ts';
@@ -74,24 +75,27 @@ const expire = (...ids: string[]) =>
     db(),
   );
 
-test('G 3: continuations of a large conversation store what they add, at once and one after the other', async () => {
-  const first = await create(`the word is fig ${'large '.repeat(200_000)}`);
-  await written(first.id);
-  const begun = await storedBytes();
-  const ids: string[] = [];
-  for (let n = 0; n < 10; n += 1)
-    ids.push(
-      ...(await Promise.all([0, 1, 2, 3].map(() => create('go on', ids.at(-1) ?? first.id)))).map(({ id }) => id),
-    );
-  await written(...ids);
-  const perTurn = ((await storedBytes()) - begun) / ids.length;
-  assert.ok(perTurn < 8 * 1024, `a continuation took ${perTurn} bytes`);
-  await elsewhere(async (url) => {
-    const { data } = await openai(url, key).responses.inputItems.list(ids.at(-1) ?? '', { order: 'asc', limit: 100 });
-    assert.match(JSON.stringify(data[0]), /fig large/);
-    assert.equal(data.length, 21, 'the first input, and an output and an input for each turn after it');
-  });
-});
+longTest(
+  'G 3: continuations of a large conversation store what they add, at once and one after the other',
+  async () => {
+    const first = await create(`the word is fig ${'large '.repeat(200_000)}`);
+    await written(first.id);
+    const begun = await storedBytes();
+    const ids: string[] = [];
+    for (let n = 0; n < 10; n += 1)
+      ids.push(
+        ...(await Promise.all([0, 1, 2, 3].map(() => create('go on', ids.at(-1) ?? first.id)))).map(({ id }) => id),
+      );
+    await written(...ids);
+    const perTurn = ((await storedBytes()) - begun) / ids.length;
+    assert.ok(perTurn < 8 * 1024, `a continuation took ${perTurn} bytes`);
+    await elsewhere(async (url) => {
+      const { data } = await openai(url, key).responses.inputItems.list(ids.at(-1) ?? '', { order: 'asc', limit: 100 });
+      assert.match(JSON.stringify(data[0]), /fig large/);
+      assert.equal(data.length, 21, 'the first input, and an output and an input for each turn after it');
+    });
+  },
+);
 
 test('G 4.4: input items of a chain are listed in order, page by page, with ids that stay the same', async () => {
   let id = (await create('turn 0')).id;
@@ -291,7 +295,7 @@ test('G 4.7: turns of a WebSocket store what they add', async () => {
   assert.ok((await storedBytes()) - begun < 100_000);
 });
 
-test('a continuation counts what it reads in the memory for bodies', async () => {
+longTest('a continuation counts what it reads in the memory for bodies', async () => {
   const small = await startGateway({ database: gateway.database, env: { BODY_MEMORY_BYTES: String(16 * 2 ** 20) } });
   try {
     const { id } = await create('large '.repeat(1_000_000));

@@ -1,3 +1,4 @@
+// set: all; two hundred random lives of tasks
 /**
  * Two hundred random lives of video tasks on PostgreSQL: a misbehaving provider, two workers, prices that change, callers that cancel.
  * Time is moved, not waited for. At the end money, statuses, announcements and reports must agree.

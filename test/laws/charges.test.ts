@@ -142,12 +142,7 @@ for (const upstream of UPSTREAMS) {
 
 type Charged = Outcome['record'];
 
-function checkBounds(
-  record: Charged,
-  reserved: bigint,
-  { tokens, isError }: Received,
-  about: string,
-): void {
+function checkBounds(record: Charged, reserved: bigint, { tokens, isError }: Received, about: string): void {
   if (!record) return assert.ok(isError, `${about}: not charged`);
   if (record.invalid !== undefined) return;
   assert.ok(record.charge <= reserved, `${about}: ${record.charge} of ${reserved}`);

@@ -1,3 +1,4 @@
+// set: all; what many streams hold
 /** What a stream holds is released soon after its end: a full garbage collection comes late, and copies all of it before. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
