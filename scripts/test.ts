@@ -38,6 +38,8 @@ The first line of a test file says to which set it belongs (scripts/test/files.t
 const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 /** Many tests wait for processes and time limits; further files use the cores meanwhile. */
 const CONCURRENCY = 3;
+/** The files of `--changed` that run first. */
+const NEAREST = 12;
 const PRELOADED = ['properties', 'file-limit', 'file-cost'];
 
 const { values, positionals } = parseArgs({
@@ -95,17 +97,20 @@ function filesOfTurn(turn: string): string[] {
   return [...testFiles('sweeps'), ...testFiles('load')].filter((_, n) => n % Number(count) === Number(number) - 1);
 }
 
-/** Few files start at once; exploring and tests of load need a process for each. */
+/** Few files start at once, and those nearest to a change; exploring and tests of load need a process for each. */
 function groupFiles(): TestGroups {
-  const isMany = budgeted !== undefined || values.sweeps || (values.changed && files.length > CONCURRENCY);
-  return isMany || values.grouped ? groupTests(files, folder.path) : { paths: files, members: [] };
+  const near = values.changed ? files.slice(0, NEAREST) : [];
+  if (budgeted === undefined && !values.sweeps && !values.changed && !values.grouped)
+    return { paths: files, members: [] };
+  const { paths, members } = groupTests(files.slice(near.length), folder.path);
+  return { paths: [...near, ...paths], members };
 }
 
 /** Sets what the processes of the test files read. Returns the time limit of a test, above which it hangs. */
 function prepareEnvironment(): number {
   const { env } = process;
   // Long tests are left out unless files or a larger set are asked for.
-  if (budgeted === 'quick' || (values.changed && files.length > CONCURRENCY)) env.TEST_LONG = 'off';
+  if (budgeted === 'quick' || (values.changed && files.length > NEAREST)) env.TEST_LONG = 'off';
   if (values.explore) {
     env.LAWS_RUNS ??= '10';
     env.LAWS_SEED ??= String(randomInt(2 ** 31));
