@@ -83,14 +83,8 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
       'hold_id -> holds': 'becomes (user_id, hold_id)',
     },
   },
-  stored_responses: { by: 'user', except: { id: 'becomes (user_id, id): every statement knows the user' } },
-  background_responses: {
-    by: 'user',
-    except: {
-      reference: 'becomes (user_id, reference)',
-      response_id: 'becomes (user_id, response_id)',
-    },
-  },
+  stored_responses: { by: 'user' },
+  background_responses: { by: 'user', except: { reference: 'becomes (user_id, reference)' } },
   authorization_sessions: {
     by: 'user',
     except: {
