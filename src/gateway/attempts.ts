@@ -9,7 +9,7 @@ import { crashPoint } from '../ledger/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt, ReplySample } from '../platform/web/index.ts';
 import type { AccountLease, AttemptFault, NoAccount } from '../providers/pool/index.ts';
 import type { TransportError, UpstreamRequest } from '../providers/upstream/index.ts';
-import { FALLBACK, type FaultKind, faultRow, TIMEOUTS } from '../rules/index.ts';
+import { ACCOUNT_QUEUE, FALLBACK, type FaultKind, faultRow, TIMEOUTS } from '../rules/index.ts';
 import { AccountAttempt, type AttemptHost, type ErrorResponse } from './attempt.ts';
 import * as errors from './client-error.ts';
 import { failureMessage, failureReason, messageIn, providerMessage, providerRequestId } from './failure-reason.ts';
@@ -93,12 +93,14 @@ class Attempts implements AttemptHost {
     const { progress } = this.#tries;
     const coolingMs = onlyReady(progress) ? pool.cooldownMs(accounts, this.#upstreamCall.use) : 0;
     if (coolingMs > 0) return this.#tell({ kind: 'cooling', retryMs: coolingMs });
-    const isBehindOthers = !progress.hasWaited && accountQueue.waiting(accounts[0]?.groupId ?? '') > 0;
+    const groupId = accounts[0]?.groupId ?? '';
+    const isBehindOthers = !progress.hasWaited && accountQueue.waiting(groupId) > 0;
     const lease = isBehindOthers ? errors.FULL : this.#leaseOf(accounts);
     if ('account' in lease) return this.#begin(lease);
     const { reason } = lease;
     if (reason !== 'full' && reason !== 'parked' && reason !== 'limit') this.#call.trace.coolingFor = reason;
-    this.#tell({ kind: 'no account', none: lease });
+    const none = reason === 'full' ? { reason, retryMs: accountQueue.retryMs(groupId) } : lease;
+    this.#tell({ kind: 'no account', none });
   }
 
   #leaseOf(accounts: readonly Account[]): AccountLease<Account> | NoAccount {
@@ -108,7 +110,7 @@ class Attempts implements AttemptHost {
     return this.#services.pool.lease(accounts, wanted, use, onlyReady(progress));
   }
 
-  /** Every usable account is full: a slot is usually free within moments. */
+  /** Every usable account is full. Where another group can take the call, it waits for moments only. */
   #wait(accounts: readonly Account[]): void {
     const { clock, accountQueue } = this.#services;
     const { use, userId = '' } = this.#upstreamCall;
@@ -117,6 +119,7 @@ class Attempts implements AttemptHost {
       groupId: accounts[0]?.groupId ?? '',
       userId,
       needs: [use?.operation, use?.model, ...accounts.map(({ id }) => id)].join('\n'),
+      mostMs: this.#hasFallback ? ACCOUNT_QUEUE.beforeFallbackMs : undefined,
       start: () => {
         const lease = this.#leaseOf(accounts);
         if (!('account' in lease)) return false;
@@ -124,7 +127,7 @@ class Attempts implements AttemptHost {
         this.#begin(lease);
         return true;
       },
-      refuse: () => this.#tell({ kind: 'no slot' }),
+      refuse: (retryMs) => this.#tell({ kind: 'no slot', retryMs }),
     });
   }
 

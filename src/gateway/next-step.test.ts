@@ -110,7 +110,7 @@ class Life {
     else if (step.kind === 'wait') {
       const first = step.accounts.find((one) => this.#isReady(one));
       if (first && this.#world.slotFrees) this.#send(first.id);
-      else this.tell({ kind: 'no slot' });
+      else this.tell({ kind: 'no slot', retryMs: 5 });
     } else if (step.kind === 'attempt') this.#lend(step.accounts);
     else assert.fail(`unexpected ${step.kind}`);
   }

@@ -31,7 +31,7 @@ export type Outcome =
   /** Only accounts that are ready were wanted. */
   | { readonly kind: 'cooling'; readonly retryMs: number }
   | { readonly kind: 'no account'; readonly none: NoAccount }
-  | { readonly kind: 'no slot' }
+  | { readonly kind: 'no slot'; readonly retryMs: number }
   /**
    * `isPartial`: a part of the request was rejected, and the same account gets the rest.
    * `isOnce`: nobody else may get the request.
@@ -116,7 +116,7 @@ export function next(now: CallProgress, outcome: Outcome, ms: number): CallProgr
         ? { ...now, hasWaited: true, step: { kind: 'wait', accounts: untried(now) } }
         : leave(now, allAccountsBusy(outcome.none));
     case 'no slot':
-      return leave(now, allAccountsBusy(FULL), false);
+      return leave(now, allAccountsBusy({ ...FULL, retryMs: outcome.retryMs }), false);
     case 'fault':
       return afterFault(now, outcome, ms);
     case 'over':

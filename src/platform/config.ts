@@ -162,7 +162,7 @@ const Settings = z.strictObject({
       'so that the next turn of a conversation is read from its new part on; part of BODY_MEMORY_BYTES, ' +
       'and given up when bodies need it; 0 keeps none; default an eighth of BODY_MEMORY_BYTES',
   ),
-  ACCOUNT_QUEUE_MS: integerOr(rules.ACCOUNT_QUEUE.waitMs, 0, 60_000).describe(
+  ACCOUNT_QUEUE_MS: integerOr(rules.ACCOUNT_QUEUE.waitMs, 0, rules.ACCOUNT_QUEUE.mostMs).describe(
     'longest wait of a request for a slot while all upstream accounts are full; 0 refuses it at once',
   ),
   SHEDDING: oneOf(['on', 'off'])

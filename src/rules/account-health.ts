@@ -67,7 +67,13 @@ export const LEARNED_LIMIT = {
 
 /** Calls that wait for a free slot while all usable accounts are full. */
 export const ACCOUNT_QUEUE = {
-  waitMs: 2_000,
-  /** Of one group, on one replica. */
-  length: 256,
+  /** By default, and at most: what a client waits without a word, and what a proxy waits in silence. */
+  waitMs: 30_000,
+  mostMs: 60_000,
+  /** While a line of another group can take the call. */
+  beforeFallbackMs: 2_000,
+  /** Of one group, on one process. */
+  length: 4_096,
+  /** Bounds of the time after which a refused client may return. */
+  retryMs: { min: 1_000, max: 60_000 },
 } as const;

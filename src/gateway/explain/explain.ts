@@ -16,7 +16,7 @@ import { quoteCall } from '../billing/admission.ts';
 import { withAdvice } from '../billing/advice.ts';
 import type { CallFacts } from '../billing/call-facts.ts';
 import { type Caller, callersOf } from '../caller.ts';
-import { endpointNotSupported, WayUnavailable } from '../client-error.ts';
+import { endpointNotSupported, FULL, WayUnavailable } from '../client-error.ts';
 import { chooseByModel } from '../key-groups.ts';
 import { resolveModel } from '../models/resolve.ts';
 import { begin, next, type Outcome, onlyReady } from '../next-step.ts';
@@ -316,7 +316,7 @@ class Explanation {
       } else if (step.kind === 'leave') {
         one.busy = new WayUnavailable(step.error, step.because, step.isSkipped);
         tell({ kind: 'over', error: one.busy as WayUnavailable });
-      } else tell({ kind: 'no slot' });
+      } else tell({ kind: 'no slot', retryMs: FULL.retryMs });
     }
   }
 

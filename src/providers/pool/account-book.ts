@@ -3,6 +3,7 @@
  * the primary lends permits, and recalls those that others are short of.
  */
 import { type Clock, entryOf } from '../../core/index.ts';
+import { ACCOUNT_QUEUE } from '../../rules/index.ts';
 
 export interface BorrowNotice {
   readonly id: string;
@@ -32,7 +33,7 @@ interface Entry {
 }
 
 /** How long a worker is expected to need permits that it asked for. Its requests wait no longer. */
-const DEMAND_MS = 2_000;
+const DEMAND_MS = ACCOUNT_QUEUE.mostMs;
 /** While a demand is open, the others are asked again: requests of theirs have ended meanwhile. */
 const RECALL_MS = 100;
 

@@ -1,9 +1,10 @@
 /**
- * Calls that wait for a slot while every usable account of their group is full.
- * Users take turns; a wait is short and the queue bounded.
+ * Calls that wait for a slot while every usable account of their group is full. Users take turns.
+ * The wait and the queue are bounded, and a refusal says when room is expected.
  */
 import { type Clock, entryOf } from '../../core/index.ts';
 import { ACCOUNT_QUEUE } from '../../rules/index.ts';
+import { CompletionRate } from './completion-rate.ts';
 import type { Pool } from './pool.ts';
 
 export interface QueuedCall {
@@ -11,8 +12,11 @@ export interface QueuedCall {
   readonly userId: string;
   /** The same for calls that can use the same accounts: when one of them cannot start, none can. */
   readonly needs: string;
+  /** The longest wait of this call, where it is shorter than that of the queue. */
+  readonly mostMs?: number | undefined;
   start(): boolean;
-  refuse(): void;
+  /** `retryMs`: until there is room for the call, as far as it can be foreseen. */
+  refuse(retryMs: number): void;
 }
 
 export interface AccountQueueOptions {
@@ -20,6 +24,8 @@ export interface AccountQueueOptions {
   readonly pool: Pool;
   /** The longest wait; 0 refuses at once. */
   readonly waitMs: number;
+  /** Calls of one group. */
+  readonly length?: number;
 }
 
 interface Waiting {
@@ -27,50 +33,86 @@ interface Waiting {
   readonly cancelTimer: () => void;
 }
 
-/** Waiting calls by user; users in the order of their turns. */
-type GroupQueue = Map<string, Set<Waiting>>;
+interface GroupQueue {
+  /** Waiting calls by user; users in the order of their turns. */
+  readonly users: Map<string, Set<Waiting>>;
+  /** Waiting calls by what they need. */
+  readonly needs: Map<string, number>;
+  /** Those of `needs` that could not be met when calls were started last. */
+  readonly unmet: Set<string>;
+  length: number;
+}
 
 export class AccountQueue {
   readonly #clock: Clock;
   readonly #waitMs: number;
+  readonly #length: number;
   readonly #groups = new Map<string, GroupQueue>();
+  /** Of every group that has served a call. */
+  readonly #rates = new Map<string, CompletionRate>();
   readonly #freed = new Set<string>();
   #isStarting = false;
 
-  constructor({ clock, pool, waitMs }: AccountQueueOptions) {
+  constructor({ clock, pool, waitMs, length = ACCOUNT_QUEUE.length }: AccountQueueOptions) {
     this.#clock = clock;
     this.#waitMs = waitMs;
+    this.#length = length;
+    pool.onEnded((groupId) => entryOf(this.#rates, groupId, () => new CompletionRate()).count(clock.elapsed()));
     pool.onFree((groupId) => this.#startNext(groupId));
   }
 
   /** Calls of the group that wait. A new call goes behind them, although a slot may be free for it. */
   waiting(groupId: string): number {
-    return [...(this.#groups.get(groupId)?.values() ?? [])].reduce((sum, calls) => sum + calls.size, 0);
+    return this.#groups.get(groupId)?.length ?? 0;
+  }
+
+  /** Until a further call of the group would have a slot, by the calls that wait and the rate at which calls end. */
+  retryMs(groupId: string): number {
+    const now = this.#clock.elapsed();
+    const expected = this.#rates.get(groupId)?.msUntil(this.waiting(groupId) + 1, now);
+    return Math.min(Math.max(expected ?? this.#waitMs, ACCOUNT_QUEUE.retryMs.min), ACCOUNT_QUEUE.retryMs.max);
   }
 
   /** The call waits. Returns a function that takes it out of the queue. */
   add(call: QueuedCall): () => void {
-    const { groupId, userId } = call;
-    if (this.#waitMs === 0 || this.waiting(groupId) >= ACCOUNT_QUEUE.length) {
-      call.refuse();
+    const { groupId, userId, needs, mostMs = this.#waitMs } = call;
+    if (this.#waitMs === 0 || !this.#hasRoom(groupId, userId)) {
+      call.refuse(this.retryMs(groupId));
       return () => {};
     }
-    const group: GroupQueue = entryOf(this.#groups, groupId, () => new Map());
-    const calls: Set<Waiting> = entryOf(group, userId, () => new Set());
+    const group = entryOf(this.#groups, groupId, emptyQueue);
+    const calls: Set<Waiting> = entryOf(group.users, userId, () => new Set());
     const waiting: Waiting = {
       call,
-      cancelTimer: this.#clock.after(this.#waitMs, () => {
-        this.#remove(waiting);
-        call.refuse();
-      }),
+      cancelTimer: this.#clock.after(Math.min(mostMs, this.#waitMs), () => this.#refuse(waiting)),
     };
     calls.add(waiting);
+    group.needs.set(needs, (group.needs.get(needs) ?? 0) + 1);
+    group.length += 1;
     this.#startNext(groupId);
     return () => this.#remove(waiting);
   }
 
   lengths(): { readonly groupId: string; readonly length: number }[] {
-    return [...this.#groups.keys()].map((groupId) => ({ groupId, length: this.waiting(groupId) }));
+    return [...this.#groups].map(([groupId, { length }]) => ({ groupId, length }));
+  }
+
+  /** In a full queue, the last call of the user with the most makes room for users with less. */
+  #hasRoom(groupId: string, userId: string): boolean {
+    const group = this.#groups.get(groupId);
+    if (!group || group.length < this.#length) return true;
+    const own = group.users.get(userId)?.size ?? 0;
+    const most = [...group.users.values()].reduce((one, other) => (other.size > one.size ? other : one));
+    const last = [...most].at(-1);
+    if (most.size <= own + 1 || !last) return false;
+    this.#refuse(last);
+    return true;
+  }
+
+  #refuse(waiting: Waiting): void {
+    const { call } = waiting;
+    this.#remove(waiting);
+    call.refuse(this.retryMs(call.groupId));
   }
 
   /**
@@ -84,42 +126,56 @@ export class AccountQueue {
     this.#isStarting = true;
     try {
       for (const freed of this.#freed) {
-        const unmet = new Set<string>();
-        while (this.#startRound(freed, unmet)) {}
         this.#freed.delete(freed);
+        this.#startCalls(freed);
       }
     } finally {
       this.#isStarting = false;
     }
   }
 
-  /** Starts at most one call of each user, and puts that user behind the others. False when none could start. */
-  #startRound(groupId: string, unmet: Set<string>): boolean {
+  /** One call of each user after the other, until nothing that waits has room. */
+  #startCalls(groupId: string): void {
     const group = this.#groups.get(groupId);
-    let hasStarted = false;
-    for (const [userId, calls] of [...(group ?? [])]) {
-      // A call may need an account that is full while another call of the user does not.
-      const started = [...calls].find(({ call }) => {
-        if (unmet.has(call.needs)) return false;
-        const hasRoom = call.start();
-        if (!hasRoom) unmet.add(call.needs);
-        return hasRoom;
-      });
+    if (!group) return;
+    group.unmet.clear();
+    for (const [userId, calls] of group.users) {
+      if (group.unmet.size === group.needs.size) return;
+      const started = startFirst(calls, group.unmet);
       if (!started) continue;
-      hasStarted = true;
       this.#remove(started);
-      if (group?.delete(userId)) group.set(userId, calls);
+      // Behind the others, where this loop comes to the user again.
+      if (group.users.delete(userId)) group.users.set(userId, calls);
     }
-    return hasStarted;
   }
 
   #remove(waiting: Waiting): void {
     waiting.cancelTimer();
-    const { groupId, userId } = waiting.call;
+    const { groupId, userId, needs } = waiting.call;
     const group = this.#groups.get(groupId);
-    const calls = group?.get(userId);
-    calls?.delete(waiting);
-    if (calls?.size === 0) group?.delete(userId);
-    if (group?.size === 0) this.#groups.delete(groupId);
+    const calls = group?.users.get(userId);
+    if (!group || !calls?.delete(waiting)) return;
+    group.length -= 1;
+    const others = (group.needs.get(needs) ?? 1) - 1;
+    if (others > 0) group.needs.set(needs, others);
+    else {
+      group.needs.delete(needs);
+      group.unmet.delete(needs);
+    }
+    if (calls.size === 0) group.users.delete(userId);
+    if (group.length === 0) this.#groups.delete(groupId);
   }
+}
+
+const emptyQueue = (): GroupQueue => ({ users: new Map(), needs: new Map(), unmet: new Set(), length: 0 });
+
+/** A call may need an account that is full while another call of the user does not. */
+function startFirst(calls: ReadonlySet<Waiting>, unmet: Set<string>): Waiting | undefined {
+  for (const waiting of calls) {
+    const { call } = waiting;
+    if (unmet.has(call.needs)) continue;
+    if (call.start()) return waiting;
+    unmet.add(call.needs);
+  }
+  return undefined;
 }

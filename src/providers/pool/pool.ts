@@ -116,6 +116,7 @@ export class Pool {
   /** By account and key: what other replicas have to learn. The value is the end of a cooldown that is over. */
   #changes = new Map<string, Map<string, number | undefined>>();
   #onFree: ((groupId: string) => void)[] = [];
+  #onEnded: ((groupId: string) => void)[] = [];
   #onParked: () => void = () => {};
 
   constructor(clock: Clock, options: PoolOptions = {}) {
@@ -261,6 +262,11 @@ export class Pool {
   /** Calls back when an account of a group may take a further call. */
   onFree(listener: (groupId: string) => void): void {
     this.#onFree.push(listener);
+  }
+
+  /** Calls back when a call of a group has ended, before its slot is given to another. */
+  onEnded(listener: (groupId: string) => void): void {
+    this.#onEnded.push(listener);
   }
 
   /** Calls back when a credential was rejected, so that other replicas learn of it at once. */
@@ -409,7 +415,9 @@ export class Pool {
         if (!isHeld) return;
         isHeld = false;
         attempt.end(fault);
-        this.#announceFree(this.#groupsOf(account.id));
+        const groups = this.#groupsOf(account.id);
+        for (const listener of this.#onEnded) for (const groupId of groups) listener(groupId);
+        this.#announceFree(groups);
       },
     };
   }
