@@ -3,7 +3,7 @@
  * V 4.9, V 4.10).
  */
 import type { AssetField } from '../../src/rules/index.ts';
-import { json, listExample, type Schema, TEXT } from './schema.ts';
+import { json, listExample, ref, type Schema, TEXT } from './schema.ts';
 
 /** The body of a create request, by the table of its fields. */
 export const fieldsBody = (fields: Readonly<Record<string, AssetField>>): Schema => ({
@@ -42,26 +42,28 @@ const ASSET_EXAMPLE = {
 } as const;
 
 export const ASSET_SUCCESSES = {
-  'assetGroups.create': { 201: json('The group', 'AssetGroup', GROUP_EXAMPLE) },
+  'assetGroups.create': { 201: json('The group', ref('AssetGroup'), GROUP_EXAMPLE) },
   'assetGroups.list': {
-    200: json('A page of groups, newest first', 'AssetGroupList', listExample(GROUP_EXAMPLE)),
+    200: json('A page of groups, newest first', ref('AssetGroupList'), listExample(GROUP_EXAMPLE)),
   },
-  'assetGroups.get': { 200: json('The group', 'AssetGroup', GROUP_EXAMPLE) },
+  'assetGroups.get': { 200: json('The group', ref('AssetGroup'), GROUP_EXAMPLE) },
   'assetGroups.delete': {
-    202: json('The group, which is being deleted', 'AssetGroup', { ...GROUP_EXAMPLE, status: 'deleting' }),
+    202: json('The group, which is being deleted', ref('AssetGroup'), { ...GROUP_EXAMPLE, status: 'deleting' }),
   },
   'assets.create': {
     202: json(
       'The asset, in status `processing`; `create_unknown` when the provider did not confirm it',
-      'Asset',
+      ref('Asset'),
       ASSET_EXAMPLE,
     ),
   },
-  'assets.list': { 200: json('A page of assets, newest first', 'AssetList', listExample(ASSET_EXAMPLE)) },
-  'assets.get': { 200: json('The asset in its last saved state', 'Asset', ASSET_EXAMPLE) },
-  'assets.refresh': { 200: json('The asset in its present state', 'Asset', { ...ASSET_EXAMPLE, status: 'active' }) },
+  'assets.list': { 200: json('A page of assets, newest first', ref('AssetList'), listExample(ASSET_EXAMPLE)) },
+  'assets.get': { 200: json('The asset in its last saved state', ref('Asset'), ASSET_EXAMPLE) },
+  'assets.refresh': {
+    200: json('The asset in its present state', ref('Asset'), { ...ASSET_EXAMPLE, status: 'active' }),
+  },
   'assets.delete': {
-    202: json('The asset, which is being deleted', 'Asset', { ...ASSET_EXAMPLE, status: 'deleting' }),
+    202: json('The asset, which is being deleted', ref('Asset'), { ...ASSET_EXAMPLE, status: 'deleting' }),
   },
 } as const;
 
@@ -81,7 +83,7 @@ const COMPLETED = { ...WITHOUT_LINK, status: 'completed', asset_group_id: 'asset
 
 export const SESSION_SUCCESSES = {
   'sessions.create': {
-    201: json('The session with the link for the browser', 'AuthorizationSession', SESSION_EXAMPLE),
+    201: json('The session with the link for the browser', ref('AuthorizationSession'), SESSION_EXAMPLE),
   },
-  'sessions.get': { 200: json('The session', 'AuthorizationSession', COMPLETED) },
+  'sessions.get': { 200: json('The session', ref('AuthorizationSession'), COMPLETED) },
 } as const;

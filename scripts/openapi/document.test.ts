@@ -75,6 +75,14 @@ test('openApi gives an example of every body of a client', () => {
   }
 });
 
+test('openApi lists words without blanks around them', () => {
+  const words = [...JSON.stringify(document).matchAll(/"enum":(\[[^\]]*\])/g)].flatMap(([, words = '']) =>
+    JSON.parse(words),
+  );
+  assert.ok(words.length > 0);
+  for (const word of words.filter((word) => typeof word === 'string')) assert.match(word, /^\S(.*\S)?$/);
+});
+
 test('openApi refers only to schemas that it defines', () => {
   const references = [...JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
   assert.deepEqual([...new Set(references)].toSorted(), Object.keys(document.components.schemas).toSorted());

@@ -7,13 +7,8 @@ import * as rules from '../../src/rules/index.ts';
 import { ADMIN_SUCCESSES, type Successes } from './admin-responses.ts';
 import { ERROR_SCHEMAS } from './errors.ts';
 import { HEADER_COMPONENTS, withHeaders } from './headers.ts';
-import {
-  describeInference,
-  INFERENCE_OBJECTS,
-  INFERENCE_SCHEMAS,
-  type OperationDescription,
-  securityOf,
-} from './inference.ts';
+import { describeInference, type OperationDescription, securityOf } from './inference.ts';
+import { INFERENCE_OBJECTS, INFERENCE_SCHEMAS } from './inference-schemas.ts';
 import { type AdminRequestSchemas, describeAdmin } from './operators.ts';
 import { CONSOLE_COMPONENTS, CONSOLE_SUCCESSES, type ConsoleSchemas, describeConsole } from './people.ts';
 import { describeService, SERVICE_SCHEMAS } from './service.ts';

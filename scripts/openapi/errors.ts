@@ -4,7 +4,23 @@
 import { renderError } from '../../src/api/caller/index.ts';
 import { fail } from '../../src/core/index.ts';
 import { ERRORS, type ErrorCode, type ErrorFormat, errorRow } from '../../src/rules/index.ts';
-import { JSON_TYPE, ref, type Schema, type Schemas, schemaOf, schemasOf, TEXT } from './schema.ts';
+import {
+  closed,
+  constant,
+  described,
+  INTEGER,
+  JSON_TYPE,
+  list,
+  type Members,
+  nullable,
+  OBJECT,
+  open,
+  optional,
+  ref,
+  type Schema,
+  type Schemas,
+  TEXT,
+} from './schema.ts';
 
 export const ERROR_SCHEMA_NAMES = {
   openai: 'OpenAiError',
@@ -13,25 +29,51 @@ export const ERROR_SCHEMA_NAMES = {
   video: 'VideoError',
 } as const satisfies Record<ErrorFormat, string>;
 
-const FACTS =
-  'message: string (for people; it may change), type: string (the error type of the dialect), code: ErrorCode';
+const FACTS: Members = {
+  message: described(TEXT, 'for people; it may change'),
+  type: described(TEXT, 'the error type of the dialect'),
+  code: ref('ErrorCode'),
+};
 
 export const ERROR_SCHEMAS: Schemas = {
   ErrorCode: { ...TEXT, description: 'Stable; docs/errors.md explains each code', enum: Object.keys(ERRORS) },
-  ...schemasOf(`
-closed OpenAiError: error: OpenAiErrorFacts
-closed OpenAiErrorFacts: ${FACTS}, param: string | null (the field that is wrong, such as messages[2].content)
-closed MessagesError: type: "error", error: { ${FACTS}, details?: { error_code: string (a reason that SDKs act on) } },
-  request_id: string (as in the header x-request-id)
-closed GenerateContentError: error: { code: integer (the HTTP status), message: string (for people; it may change),
-  status: string (the error type of the dialect),
-  details: { @type: string, reason?: ErrorCode, retryDelay?: string (seconds, such as 5s) }[]
-  (google.rpc.ErrorInfo with the code as 'reason', and google.rpc.RetryInfo where a retry may help) }
-closed VideoError: error: { ${FACTS} }
-`),
+
+  OpenAiError: closed({ error: ref('OpenAiErrorFacts') }),
+  OpenAiErrorFacts: closed({
+    ...FACTS,
+    param: described(nullable(TEXT), 'the field that is wrong, such as messages[2].content'),
+  }),
+  MessagesError: closed({
+    type: constant('error'),
+    error: closed({
+      ...FACTS,
+      details: optional(closed({ error_code: described(TEXT, 'a reason that SDKs act on') })),
+    }),
+    request_id: described(TEXT, 'as in the header x-request-id'),
+  }),
+  GenerateContentError: closed({
+    error: closed({
+      code: described(INTEGER, 'the HTTP status'),
+      message: described(TEXT, 'for people; it may change'),
+      status: described(TEXT, 'the error type of the dialect'),
+      details: described(
+        list(
+          closed({
+            '@type': TEXT,
+            reason: optional(ref('ErrorCode')),
+            retryDelay: optional(TEXT, 'seconds, such as 5s'),
+          }),
+        ),
+        'google.rpc.ErrorInfo with the code as `reason`, and google.rpc.RetryInfo where a retry may help',
+      ),
+    }),
+  }),
+  VideoError: closed({
+    error: closed(FACTS),
+  }),
+
   ProviderError: {
-    ...schemaOf('{ error: object }'),
-    additionalProperties: true,
+    ...open({ error: OBJECT }),
     description:
       "An error of the provider, unchanged but for secrets: on the native path clients act on the provider's own words",
   },

@@ -6,7 +6,19 @@ import { created, EXPORT, ok, STATEMENT, type Successes } from './admin-response
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
 import { OPERATION_ERRORS } from './operation-errors.ts';
-import { BYTES, bytes, JSON_TYPE, json, ranged, ref, schemasOf, TEXT } from './schema.ts';
+import {
+  BOOLEAN,
+  BYTES,
+  bytes,
+  closed,
+  described,
+  JSON_TYPE,
+  json,
+  ranged,
+  ref,
+  type Schemas,
+  TEXT,
+} from './schema.ts';
 import { VIDEO_OPERATION_ERRORS } from './video-errors.ts';
 import { queryParameters, requestBodyOf, successesOf } from './zod.ts';
 
@@ -18,9 +30,13 @@ export interface ConsoleSchemas {
 type Responses = Readonly<Record<string, object>>;
 
 /** With what the sign-in page needs. */
-export const CONSOLE_COMPONENTS = schemasOf(
-  'closed NoSession: error: OpenAiErrorFacts, oidc: boolean, first_run: boolean (there is no operator yet)',
-);
+export const CONSOLE_COMPONENTS: Schemas = {
+  NoSession: closed({
+    error: ref('OpenAiErrorFacts'),
+    oidc: BOOLEAN,
+    first_run: described(BOOLEAN, 'there is no operator yet'),
+  }),
+};
 
 const PAGE = { description: 'To a page of the console, or of the OpenID provider' } as const;
 const NOT_BUILT = {
@@ -100,7 +116,7 @@ const responsesOf = (operation: rules.ConsoleOperation): Responses =>
   operation in CONSOLE_SUCCESSES
     ? {
         ...successesOf(CONSOLE_SUCCESSES[operation as keyof typeof CONSOLE_SUCCESSES]),
-        ...(operation === 'console.session' && { 401: json('The browser is not signed in', 'NoSession') }),
+        ...(operation === 'console.session' && { 401: json('The browser is not signed in', ref('NoSession')) }),
       }
     : OTHERS[operation as keyof typeof OTHERS];
 

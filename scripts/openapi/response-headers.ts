@@ -40,7 +40,8 @@ export const RESPONSE_HEADERS = {
   'x-gateway-dropped': {
     on: 'converted',
     about:
-      'fields of the request that did not reach the provider; after `reply.` content that the API of the client cannot express',
+      'fields of the request that did not reach the provider; ' +
+      'after `reply.` content that the API of the client cannot express',
     example: 'seed,reply.mcp',
   },
   'x-gateway-upstream-model': { on: 'converted', about: "the provider's name for the model", example: 'demo-messages' },

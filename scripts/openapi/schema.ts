@@ -1,116 +1,60 @@
 /**
- * Schemas of the reference, as text in the notation of TypeScript types.
- *
- * `schemasOf` reads lines `Name: members`; lines that begin with a space go on. A member is `name: type`, or
- * `name?: type` if it is optional. Objects are open, because members that are not listed pass too; in a line that
- * begins with `closed` every member is known. A type is a word of `WORDS`, the name of another schema, `"a constant"`,
- * `<one of these>`, `{ members }`, a list `type[]`, or several with `|` between. Text in parentheses describes the type
- * before it; a quote in it stands for a backtick.
+ * Schemas of the reference, as calls that have the members by name. Members of an object are required unless `optional`
+ * marks them.
  */
 
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
+export type Members = Readonly<Record<string, Schema | Optional>>;
 
 export const JSON_TYPE = 'application/json';
 export const TEXT = { type: 'string' } as const;
 export const INTEGER = { type: 'integer' } as const;
+export const NUMBER = { type: 'number' } as const;
+export const BOOLEAN = { type: 'boolean' } as const;
+export const NULL = { type: 'null' } as const;
 export const BYTES = { ...TEXT, format: 'binary' } as const;
+export const ANY = {} as const;
 /** Whatever the dialect, the provider or the configuration holds. */
-const ANY_OBJECT = { type: 'object', additionalProperties: true } as const;
+export const OBJECT = { type: 'object', additionalProperties: true } as const;
 
-const WORDS: Schemas = {
-  string: TEXT,
-  integer: INTEGER,
-  number: { type: 'number' },
-  boolean: { type: 'boolean' },
-  null: { type: 'null' },
-  true: { const: true },
-  any: {},
-  object: ANY_OBJECT,
-  seconds: { ...INTEGER, description: 'Unix time in seconds' },
-  count: { ...INTEGER, minimum: 1 },
-  time: { ...TEXT, format: 'date-time' },
-  model: { ...TEXT, minLength: 1, description: 'name of a model that the key may use' },
-  schema: { ...ANY_OBJECT, description: 'a JSON Schema' },
-};
+export const SECONDS = { ...INTEGER, description: 'Unix time in seconds' } as const;
+export const COUNT = { ...INTEGER, minimum: 1 } as const;
+export const TIME = { ...TEXT, format: 'date-time' } as const;
+export const MODEL = { ...TEXT, minLength: 1, description: 'name of a model that the key may use' } as const;
+export const JSON_SCHEMA = { ...OBJECT, description: 'a JSON Schema' } as const;
 
-/** `more` has further words. */
-export const schemasOf = (text: string, more: Schemas = {}): Schemas =>
-  Object.fromEntries(
-    text
-      .trim()
-      .split(/\n(?=\S)/)
-      .map((line) => {
-        const [, closed, name = '', members = ''] = /^(closed )?(\w+): (.*)$/s.exec(line) ?? [];
-        return [name, new SchemaText(`{${members}}`, { ...WORDS, ...more }, closed === undefined).read()];
-      }),
-  );
+/** An object whose other members pass too. */
+export const open = (members: Members): Schema => objectOf(members, true);
+/** An object whose every member is known. */
+export const closed = (members: Members): Schema => objectOf(members, false);
 
-/** One type; its objects are closed. */
-export const schemaOf = (text: string): Schema => new SchemaText(text, WORDS, false).read();
+const objectOf = (members: Members, isOpen: boolean): Schema => ({
+  type: 'object',
+  properties: Object.fromEntries(
+    Object.entries(members).map(([name, member]) => [name, member instanceof Optional ? member.schema : member]),
+  ),
+  required: Object.keys(members).filter((name) => !(members[name] instanceof Optional)),
+  additionalProperties: isOpen,
+});
 
-const TOKENS = /\((?:[^()]|\([^()]*\))*\)|"[^"]*"|<[^>]*>|\[\]|[\w@]+|\S/g;
+class Optional {
+  readonly schema: Schema;
 
-class SchemaText {
-  readonly #tokens: string[];
-  readonly #words: Schemas;
-  readonly #isOpen: boolean;
-
-  constructor(text: string, words: Schemas, isOpen: boolean) {
-    this.#tokens = text.match(TOKENS) ?? [];
-    this.#words = words;
-    this.#isOpen = isOpen;
-  }
-
-  /** Throws on text that is not valid. */
-  read(): Schema {
-    const schema = this.#type();
-    if (this.#tokens.length > 0) throw new TypeError(`Not a part of a schema: ${this.#tokens.join(' ')}`);
-    return schema;
-  }
-
-  #type(): Schema {
-    const choices = [this.#choice()];
-    while (this.#takes('|')) choices.push(this.#choice());
-    const schema = choices.length === 1 ? choices[0] : withNull({ anyOf: choices });
-    if (!this.#tokens[0]?.startsWith('(')) return schema ?? {};
-    return { ...schema, description: this.#token().slice(1, -1).replace(/\s+/g, ' ').replaceAll("'", '`') };
-  }
-
-  #choice(): Schema {
-    let schema = this.#item(this.#token());
-    while (this.#takes('[]')) schema = { type: 'array', items: schema };
-    return schema;
-  }
-
-  #item(token: string): Schema {
-    if (token === '{') return this.#object();
-    if (token.startsWith('"')) return { const: token.slice(1, -1) };
-    if (token.startsWith('<')) return { ...TEXT, enum: token.slice(1, -1).split(' ') };
-    return this.#words[token] ?? ref(token);
-  }
-
-  #object(): Schema {
-    const properties: Record<string, Schema> = {};
-    const required: string[] = [];
-    while (!this.#takes('}')) {
-      const name = this.#token();
-      if (!this.#takes('?')) required.push(name);
-      if (!this.#takes(':')) throw new TypeError(`A member without a type: ${name}`);
-      properties[name] = this.#type();
-      this.#takes(',');
-    }
-    return { type: 'object', properties, required, additionalProperties: this.#isOpen };
-  }
-
-  #token(): string {
-    return this.#tokens.shift() ?? '';
-  }
-
-  #takes(token: string): boolean {
-    return this.#tokens[0] === token && this.#tokens.shift() !== undefined;
+  constructor(schema: Schema) {
+    this.schema = schema;
   }
 }
+
+export const optional = (schema: Schema, description?: string): Optional =>
+  new Optional(description === undefined ? schema : described(schema, description));
+
+export const described = (schema: Schema, description: string): Schema => ({ ...schema, description });
+export const constant = (value: string | true): Schema => ({ const: value });
+export const oneOf = (...words: readonly string[]): Schema => ({ ...TEXT, enum: words });
+export const list = (items: Schema): Schema => ({ type: 'array', items });
+export const anyOf = (...choices: readonly Schema[]): Schema => ({ anyOf: choices });
+export const nullable = (schema: Schema): Schema => withNull(anyOf(schema, NULL));
 
 /** `anyOf` of a type and null, as a list of types. */
 export function withNull({ anyOf, ...rest }: Schema): Schema {
@@ -135,10 +79,10 @@ export function queryOf(object: Schema) {
   }));
 }
 
-/** A response with a body in JSON, whose type is in the notation. */
-export const json = (description: string, type: string, example?: object): object => ({
+/** A response with a body in JSON. */
+export const json = (description: string, schema: Schema, example?: object): object => ({
   description,
-  content: { [JSON_TYPE]: { schema: schemaOf(type), ...(example && { example }) } },
+  content: { [JSON_TYPE]: { schema, ...(example && { example }) } },
 });
 /** A response that may also be a stream of events. */
 export const withStream = (response: object, example: string, description?: string): object => ({
@@ -160,10 +104,13 @@ export const ranged = (description: string, type: string): Readonly<Record<strin
   416: { description: 'No byte is in the range; `Content-Range` has the size' },
 });
 
+export const CURSORS: Members = { first_id: nullable(TEXT), last_id: nullable(TEXT), has_more: BOOLEAN };
+
 /** Lists of these objects, in the list envelope (V 2). */
-export const listsOf = (...names: readonly string[]): string =>
-  names.map((name) => `closed ${name}List: object: "list", data: ${name}[], ${CURSORS}`).join('\n');
-export const CURSORS = 'first_id: string | null, last_id: string | null, has_more: boolean';
+export const listsOf = (...names: readonly string[]): Schemas =>
+  Object.fromEntries(
+    names.map((name) => [`${name}List`, closed({ object: constant('list'), data: list(ref(name)), ...CURSORS })]),
+  );
 
 /** A list of one object. */
 export const listExample = (example: { readonly id: string }) => ({

@@ -3,7 +3,22 @@ import type { OperatorOperation } from '../../src/rules/index.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
 import { OPERATION_ERRORS } from './operation-errors.ts';
-import { BYTES, bytes, JSON_TYPE, json, ranged, ref, schemasOf, TEXT } from './schema.ts';
+import {
+  BYTES,
+  bytes,
+  closed,
+  constant,
+  JSON_TYPE,
+  json,
+  list,
+  OBJECT,
+  open,
+  optional,
+  ranged,
+  ref,
+  type Schemas,
+  TEXT,
+} from './schema.ts';
 import { VIDEO_OPERATION_ERRORS } from './video-errors.ts';
 
 type Responses = Readonly<Record<string, object>>;
@@ -13,11 +28,14 @@ const { every, metrics, body, file } = OPERATION_ERRORS;
 /** Beside the errors of every request. */
 const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
   'operator.alive': {
-    200: json('It is alive', '{ status: "alive", version: string }', { status: 'alive', version: '1.4.0' }),
+    200: json('It is alive', closed({ status: constant('alive'), version: TEXT }), {
+      status: 'alive',
+      version: '1.4.0',
+    }),
   },
   'operator.ready': {
-    200: json('It takes requests', '{ status: "ready" }', { status: 'ready' }),
-    503: json('It takes none', '{ status: "not ready", reason: string }', {
+    200: json('It takes requests', closed({ status: constant('ready') }), { status: 'ready' }),
+    503: json('It takes none', closed({ status: constant('not ready'), reason: TEXT }), {
       status: 'not ready',
       reason: 'starting',
     }),
@@ -27,7 +45,7 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     ...errorResponses('openai', metrics),
   },
   'operator.openapi': {
-    200: json('This document', 'OpenApiDocument'),
+    200: json('This document', ref('OpenApiDocument')),
     304: { description: 'The client has the document' },
   },
   'characters.preview': {
@@ -40,7 +58,7 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     ...errorResponses('openai', [...file, 'file_not_found', 'rate_limit_exceeded']),
   },
   'files.piece': {
-    200: json('The file, after the last piece', 'GenerateUploaded'),
+    200: json('The file, after the last piece', ref('GenerateUploaded')),
     204: { description: 'The piece is kept' },
     ...errorResponses('generate', [...every, ...body, 'file_not_found', 'invalid_value', 'request_too_large']),
   },
@@ -53,7 +71,7 @@ const RESPONSES: Readonly<Record<OperatorOperation, Responses>> = {
     404: bytes('A page that says what is wrong', 'text/html', TEXT),
   },
   'provider.report': {
-    200: json('The task is read at its provider', '{ }', {}),
+    200: json('The task is read at its provider', closed({}), {}),
     ...errorResponses('openai', [...every, ...body, ...file]),
   },
 };
@@ -63,11 +81,24 @@ const BODIES: Partial<Record<OperatorOperation, object>> = {
   'files.piece': { '*/*': { schema: BYTES } },
 };
 
-export const SERVICE_SCHEMAS = schemasOf(`
-OpenApiDocument: openapi: string, info: { title: string, version: string, description: string }, servers: { url: string }[],
-  tags: { name: string }[], paths: object, components: object
-ProviderReport: id?: string (of the task at the provider), data?: { id?: string (of the task at another Dragoman) }
-`);
+export const SERVICE_SCHEMAS: Schemas = {
+  OpenApiDocument: open({
+    openapi: TEXT,
+    info: open({
+      title: TEXT,
+      version: TEXT,
+      description: TEXT,
+    }),
+    servers: list(open({ url: TEXT })),
+    tags: list(open({ name: TEXT })),
+    paths: OBJECT,
+    components: OBJECT,
+  }),
+  ProviderReport: open({
+    id: optional(TEXT, 'of the task at the provider'),
+    data: optional(open({ id: optional(TEXT, 'of the task at another Dragoman') })),
+  }),
+};
 
 export const describeService = (operation: OperatorOperation): OperationDescription => ({
   parameters: [],

@@ -50,7 +50,7 @@ export function videosBodySchema(): Schema {
     prompt: textSchema('becomes a text item; not with a text item in `content`'),
     seconds: {
       anyOf: [{ type: 'integer' }, { type: 'string', pattern: '^-?[0-9]+$' }],
-      description: `length as a number or text; otherwise as \`duration\`: ${bySheet((name) => integerText(VIDEO_SHEETS[name].parameters.duration))}`,
+      description: `length as a number or text; otherwise as \`duration\`: ${durationText()}`,
     },
     size: {
       type: 'string',
@@ -67,6 +67,8 @@ export function videosBodySchema(): Schema {
     ...excludes([...EXCLUSIVE_PARAMETERS, ...EXCLUSIVE_VIDEOS_FIELDS]),
   });
 }
+
+const durationText = (): string => bySheet((name) => integerText(VIDEO_SHEETS[name].parameters.duration));
 
 const sizeTexts = (): string[] => {
   const rows = SHEETS.flatMap(({ sizes }) => RESOLUTION_WORDS.map((word) => Object.values(sizes[word] ?? {})));
@@ -103,7 +105,8 @@ function addressText(form: AddressForm, { kind }: MediaItemRule): string {
   return bySheet((name) => {
     if (kind === 'video') return undefined;
     const { formats, maxBytes } = VIDEO_SHEETS[name].inlineMedia[kind];
-    return `\`data:${kind}/<format>;base64,...\` with the format ${formats.join(', ')} and at most ${maxBytes} bytes (${(maxBytes / MIB).toFixed(0)} MiB)`;
+    const size = `${maxBytes} bytes (${(maxBytes / MIB).toFixed(0)} MiB)`;
+    return `\`data:${kind}/<format>;base64,...\` with the format ${formats.join(', ')} and at most ${size}`;
   });
 }
 
@@ -166,8 +169,10 @@ function ruleText(sheet: VideoSheet, name: string): string | undefined {
   return isAccepted(rule) ? undefined : 'not supported';
 }
 
-const integerText = ({ min, max, unit, automatic }: IntegerRule): string =>
-  `${min} to ${max}${unit ? ` ${unit}` : ''}${automatic?.isSupported ? `, or ${automatic.value} to let the model choose` : ''}`;
+function integerText({ min, max, unit, automatic }: IntegerRule): string {
+  const range = `${min} to ${max}${unit ? ` ${unit}` : ''}`;
+  return automatic?.isSupported ? `${range}, or ${automatic.value} to let the model choose` : range;
+}
 
 /** One text for sheets that have the same, each with the names of its sheets when they differ. */
 function bySheet(textOf: (name: SheetName) => string | undefined): string {

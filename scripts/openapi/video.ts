@@ -6,15 +6,24 @@ import { ASSET_SUCCESSES, fieldsBody, SESSION_SUCCESSES } from './assets.ts';
 import { errorResponses } from './errors.ts';
 import type { OperationDescription } from './inference.ts';
 import {
+  closed,
+  constant,
+  INTEGER,
   JSON_TYPE,
   json,
+  list,
   listExample,
   listsOf,
+  nullable,
+  OBJECT,
+  oneOf,
+  optional,
   ranged,
   ref,
   type Schema,
   type Schemas,
-  schemasOf,
+  SECONDS,
+  TEXT,
   withStream,
 } from './schema.ts';
 import { taskBodySchema, videosBodySchema } from './video-bodies.ts';
@@ -40,7 +49,9 @@ export function describeVideo(operation: rules.OfferedVideoOperation): Operation
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: `valid UTF-8 of 1 to ${rules.IDEMPOTENCY.keyBytes} bytes; the same key and request return the original task or stable error (V 8)`,
+  description:
+    `valid UTF-8 of 1 to ${rules.IDEMPOTENCY.keyBytes} bytes; ` +
+    'the same key and request return the original task or stable error (V 8)',
   schema: { type: 'string', minLength: 1, maxLength: rules.IDEMPOTENCY.keyBytes },
   example: 'order-2026-0001',
 };
@@ -198,40 +209,40 @@ const SUCCESSES: Readonly<Record<rules.OfferedVideoOperation, Readonly<Record<st
   ...ASSET_SUCCESSES,
   ...SESSION_SUCCESSES,
   'tasks.create': {
-    200: json(ACCEPTED, 'TaskId', { id }),
-    202: json(UNCONFIRMED, 'TaskId', { id }),
+    200: json(ACCEPTED, ref('TaskId'), { id }),
+    202: json(UNCONFIRMED, ref('TaskId'), { id }),
   },
-  'tasks.list': { 200: json('A page of tasks, newest first', 'TaskList', { items: [TASK_EXAMPLE], total: 1 }) },
+  'tasks.list': { 200: json('A page of tasks, newest first', ref('TaskList'), { items: [TASK_EXAMPLE], total: 1 }) },
   'tasks.get': {
     200: withStream(
       json(
         'The task; with `Accept: text/event-stream` an event `task` at once and for every change until it ends',
-        'Task',
+        ref('Task'),
         TASK_EXAMPLE,
       ),
       `event: task\ndata: ${JSON.stringify(TASK_EXAMPLE)}\n\n`,
     ),
   },
-  'tasks.estimate': { 200: json(ESTIMATED, 'TaskEstimate', ESTIMATE_EXAMPLE) },
-  'videos.estimate': { 200: json(ESTIMATED, 'TaskEstimate', ESTIMATE_EXAMPLE) },
+  'tasks.estimate': { 200: json(ESTIMATED, ref('TaskEstimate'), ESTIMATE_EXAMPLE) },
+  'videos.estimate': { 200: json(ESTIMATED, ref('TaskEstimate'), ESTIMATE_EXAMPLE) },
   'links.create': {
-    200: json('Links that need no key', 'ResultLinks', {
+    200: json('Links that need no key', ref('ResultLinks'), {
       object: 'video.links',
       video_url: `https://gateway.example/public/videos/${id}/content?link=v1%3Ak1%3A...`,
       expires_at: 1_767_226_500,
     }),
   },
   'links.revoke': { 204: { description: 'No link that was made before works any more' } },
-  'callbacks.getDefault': { 200: json('The default callback', 'CallbackDefault', DEFAULT_EXAMPLE) },
-  'callbacks.setDefault': { 200: json('The default callback', 'CallbackDefault', DEFAULT_EXAMPLE) },
+  'callbacks.getDefault': { 200: json('The default callback', ref('CallbackDefault'), DEFAULT_EXAMPLE) },
+  'callbacks.setDefault': { 200: json('The default callback', ref('CallbackDefault'), DEFAULT_EXAMPLE) },
   'callbacks.removeDefault': { 204: { description: 'New tasks have no default callback' } },
   'callbacks.list': {
-    200: json('A page of callbacks, newest first', 'CallerCallbackList', listExample(CALLBACK_EXAMPLE)),
+    200: json('A page of callbacks, newest first', ref('CallerCallbackList'), listExample(CALLBACK_EXAMPLE)),
   },
-  'callbacks.get': { 200: json('The callback', 'CallerCallback', CALLBACK_EXAMPLE) },
-  'callbacks.redeliver': { 202: json('It is delivered again', 'CallerCallback', CALLBACK_EXAMPLE) },
+  'callbacks.get': { 200: json('The callback', ref('CallerCallback'), CALLBACK_EXAMPLE) },
+  'callbacks.redeliver': { 202: json('It is delivered again', ref('CallerCallback'), CALLBACK_EXAMPLE) },
   'callbacks.test': {
-    200: json('The outcome, also of a failed delivery', 'CallerCallbackTest', {
+    200: json('The outcome, also of a failed delivery', ref('CallerCallbackTest'), {
       object: 'callback_test',
       id: CALLBACK_EXAMPLE.id,
       task_id: id,
@@ -243,19 +254,19 @@ const SUCCESSES: Readonly<Record<rules.OfferedVideoOperation, Readonly<Record<st
   },
   'tasks.delete': { 204: { description: 'Cancelled, or the record of a finished task is deleted' } },
   'videos.create': {
-    200: json(ACCEPTED, 'Video', VIDEO_EXAMPLE),
-    202: json(UNCONFIRMED, 'Video', VIDEO_EXAMPLE),
+    200: json(ACCEPTED, ref('Video'), VIDEO_EXAMPLE),
+    202: json(UNCONFIRMED, ref('Video'), VIDEO_EXAMPLE),
   },
   'characters.list': {
-    200: json('A page of characters', 'CharacterList', listExample(CHARACTER_EXAMPLE)),
+    200: json('A page of characters', ref('CharacterList'), listExample(CHARACTER_EXAMPLE)),
   },
-  'characters.get': { 200: json('The character', 'Character', CHARACTER_EXAMPLE) },
-  'videos.list': { 200: json('A page of videos', 'VideoList', listExample(VIDEO_EXAMPLE)) },
-  'videos.get': { 200: json('The video', 'Video', VIDEO_EXAMPLE) },
+  'characters.get': { 200: json('The character', ref('Character'), CHARACTER_EXAMPLE) },
+  'videos.list': { 200: json('A page of videos', ref('VideoList'), listExample(VIDEO_EXAMPLE)) },
+  'videos.get': { 200: json('The video', ref('Video'), VIDEO_EXAMPLE) },
   'videos.content': ranged('The video', 'video/*'),
   'videos.lastFrame': ranged('The last frame', 'image/*'),
   'videos.delete': {
-    200: json('Cancelled, or the record of a finished task is deleted', 'VideoDeleted', {
+    200: json('Cancelled, or the record of a finished task is deleted', ref('VideoDeleted'), {
       id,
       object: 'video.deleted',
       deleted: true,
@@ -279,24 +290,46 @@ export const VIDEO_OBJECTS = [
 export const VIDEO_SCHEMAS: Schemas = {
   TaskRequest: taskBodySchema(),
   VideoRequest: videosBodySchema(),
-  ...schemasOf(
-    `
-closed TaskId: id: string
-closed Character: id: string, object: "public_character", name: string, preview_url: string, tags: string[],
-  route_group_id: string, route_group_name: string, reference: string
-closed TaskList: items: Task[], total: integer
-closed Video: id: string, object: "video", model: string, status: <${[...new Set(Object.values(VIDEO_STATUS))].join(' ')}>,
-  progress: integer, created_at: seconds, completed_at: integer | null, expires_at: integer | null, error: error,
-  prompt: string | null, remixed_from_video_id: string | null, seconds: string, size: string, usage?: usage, charge?: charge,
-  parameters?: object, label?: string
-closed CallbackDefaultRequest: url: string, events?: <${rules.CALLBACK_TYPES.join(' ')}>[]
-closed VideoDeleted: id: string, object: "video.deleted", deleted: true
-${listsOf('AssetGroup', 'Asset', 'Character', 'CallerCallback', 'Video')}
-`,
-    {
-      error: jsonSchemaOf(schemas.shownTaskError),
-      usage: jsonSchemaOf(schemas.taskUsage),
-      charge: jsonSchemaOf(schemas.taskCharge),
-    },
-  ),
+
+  TaskId: closed({ id: TEXT }),
+  Character: closed({
+    id: TEXT,
+    object: constant('public_character'),
+    name: TEXT,
+    preview_url: TEXT,
+    tags: list(TEXT),
+    route_group_id: TEXT,
+    route_group_name: TEXT,
+    reference: TEXT,
+  }),
+  TaskList: closed({ items: list(ref('Task')), total: INTEGER }),
+  Video: closed({
+    id: TEXT,
+    object: constant('video'),
+    model: TEXT,
+    status: oneOf(...new Set(Object.values(VIDEO_STATUS))),
+    progress: INTEGER,
+    created_at: SECONDS,
+    completed_at: nullable(INTEGER),
+    expires_at: nullable(INTEGER),
+    error: jsonSchemaOf(schemas.shownTaskError),
+    prompt: nullable(TEXT),
+    remixed_from_video_id: nullable(TEXT),
+    seconds: TEXT,
+    size: TEXT,
+    usage: optional(jsonSchemaOf(schemas.taskUsage)),
+    charge: optional(jsonSchemaOf(schemas.taskCharge)),
+    parameters: optional(OBJECT),
+    label: optional(TEXT),
+  }),
+  CallbackDefaultRequest: closed({
+    url: TEXT,
+    events: optional(list(oneOf(...rules.CALLBACK_TYPES))),
+  }),
+  VideoDeleted: closed({
+    id: TEXT,
+    object: constant('video.deleted'),
+    deleted: constant(true),
+  }),
+  ...listsOf('AssetGroup', 'Asset', 'Character', 'CallerCallback', 'Video'),
 };

@@ -3,7 +3,7 @@
  * are open, because the gateway forwards or converts the others too. A test compares the names with the types of the
  * SDKs.
  */
-import type { Schemas } from '../schema.ts';
+import { BOOLEAN, type Members, optional, type Schemas } from '../schema.ts';
 
 export interface DialectSchemas {
   readonly schemas: Schemas;
@@ -17,7 +17,7 @@ export interface DialectSchemas {
 }
 
 /** Of a request with a choice. */
-export const STREAM = 'stream?: boolean (true: the reply is sent as server-sent events)';
+export const STREAM: Members = { stream: optional(BOOLEAN, 'true: the reply is sent as server-sent events') };
 
 export const streamText = (
   ...events: readonly (readonly [name: string | undefined, data: object | string])[]

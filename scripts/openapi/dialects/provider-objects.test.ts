@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonSchema } from '../../../test/support/json-schema.ts';
 import { sdkObjects } from '../../../test/support/sdk-schemas.ts';
-import { INFERENCE_SCHEMAS } from '../inference.ts';
+import { INFERENCE_SCHEMAS } from '../inference-schemas.ts';
 
 interface Keywords {
   readonly $ref?: string;

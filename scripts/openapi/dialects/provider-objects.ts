@@ -2,7 +2,30 @@
  * What providers keep for callers in the reference (interactions, cached contents and containers), and the search of
  * Codex (G 4.4, G 4.6).
  */
-import { json, schemasOf, withStream } from '../schema.ts';
+import {
+  ANY,
+  anyOf,
+  BOOLEAN,
+  CURSORS,
+  constant,
+  described,
+  INTEGER,
+  json,
+  list,
+  MODEL,
+  NUMBER,
+  nullable,
+  OBJECT,
+  oneOf,
+  open,
+  optional,
+  ref,
+  type Schemas,
+  SECONDS,
+  TEXT,
+  TIME,
+  withStream,
+} from '../schema.ts';
 import { streamText } from './dialect.ts';
 
 const INTERACTION_EXAMPLE = {
@@ -17,7 +40,7 @@ const { steps: _, usage: __, ...BEGUN } = INTERACTION_EXAMPLE;
 
 /** Unary, or a stream if the request asks for one. */
 export const INTERACTION = withStream(
-  json('The interaction; a stream if the request asks for one', 'Interaction', INTERACTION_EXAMPLE),
+  json('The interaction; a stream if the request asks for one', ref('Interaction'), INTERACTION_EXAMPLE),
   streamText(
     [undefined, { event_type: 'interaction.created', interaction: { ...BEGUN, status: 'in_progress' } }],
     [undefined, { event_type: 'step.delta', index: 0, delta: { type: 'text', text: 'Hello!' } }],
@@ -27,7 +50,7 @@ export const INTERACTION = withStream(
     '`interaction.completed` and `error`; each names itself in `event_type`.',
 );
 
-export const CACHED_CONTENT = json('What the provider says of it, without content', 'CachedContent', {
+export const CACHED_CONTENT = json('What the provider says of it, without content', ref('CachedContent'), {
   name: 'cachedContents/7Hq2bVxN4sKd',
   model: 'models/demo-generate',
   createTime: '2030-01-31T09:30:00Z',
@@ -36,58 +59,208 @@ export const CACHED_CONTENT = json('What the provider says of it, without conten
   usageMetadata: { totalTokenCount: 4_096 },
 });
 
-export const PROVIDER_OBJECT_SCHEMAS = schemasOf(`
-InteractionRequest: model: model, input?: string | InteractionContent | InteractionContent[] | InteractionStep[] (a
-  text, contents, or steps of a conversation), system_instruction?: string, previous_interaction_id?: string
-  (continues an interaction), stream?: boolean, store?: boolean (whether the interaction can be read and continued
-  later; true by default), background?: boolean (true: returns at once; read the interaction until it is complete),
-  tools?: InteractionTool[], generation_config?: InteractionSettings, response_format?: object | object[] (form of the
-  reply, such as a JSON Schema), response_modalities?: string[] (text, image, audio, ...), service_tier?: string,
-  labels?: object
-InteractionSettings: max_output_tokens?: integer, temperature?: number, top_p?: number, seed?: integer,
-  stop_sequences?: string[], thinking_level?: string (minimal, low, medium, high), thinking_summaries?: string,
-  tool_choice?: string | object
-InteractionContent: type: string (text, image, audio, document, video), text?: string, data?: string (base64),
-  mime_type?: string, uri?: string
-InteractionStep: type: string (user_input, model_output, thought, function_call, function_result, ...), content?:
-  InteractionContent[] (of 'user_input' and 'model_output'), signature?: string (send it back unchanged), summary?:
-  InteractionContent[] (of 'thought'), id?: string (of a call), name?: string (of a function), arguments?: object (of
-  a call), call_id?: string (of a result: the call that it belongs to), result?: any, is_error?: boolean
-InteractionTool: type: string (function, google_search, code_execution, url_context, ...), name?: string,
-  description?: string, parameters?: any (a JSON Schema)
-Interaction: id: string, status: string (queued, in_progress, requires_action, completed, incomplete, failed,
-  cancelled, ...), model?: string, created?: string, updated?: string, input?: any (as in the request, where it is
-  asked for), steps?: InteractionStep[], previous_interaction_id?: string, system_instruction?: string, tools?:
-  InteractionTool[], generation_config?: InteractionSettings, response_modalities?: string[], service_tier?: string,
-  errors?: { code?: string, message?: string }[], usage?: InteractionUsage
-InteractionUsage: total_input_tokens?: integer, total_cached_tokens?: integer, total_output_tokens?: integer,
-  total_thought_tokens?: integer, total_tool_use_tokens?: integer, total_tokens?: integer
-CachedContentRequest: model: string ('models/' and the name), contents?: GenerateContent[], systemInstruction?:
-  GenerateContent, tools?: GenerateTool[], toolConfig?: object, ttl?: string (for how long, such as '300s'),
-  expireTime?: time (in place of 'ttl'), displayName?: string
-CachedContentChange: ttl?: string (from now on, such as '300s'), expireTime?: time (in place of 'ttl')
-CachedContent: name?: string ('cachedContents/' and the id), displayName?: string, model?: string, createTime?: time,
-  updateTime?: time, expireTime?: time, usageMetadata?: { totalTokenCount?: integer, textCount?: integer, imageCount?:
-  integer, audioDurationSeconds?: integer, videoDurationSeconds?: integer }
-CachedContentList: cachedContents?: CachedContent[], nextPageToken?: string
-Container: id: string, object: string, created_at: seconds, name: string, status: string (running, or expired),
-  last_active_at?: seconds, expires_after?: { anchor?: string, minutes?: integer }, memory_limit?: string,
-  network_policy?: { type: string, allowed_domains?: string[] }
-ContainerList: object: "list", data: Container[], first_id: string | null, last_id: string | null, has_more: boolean
-ContainerDeleted: id: string, object: "container.deleted", deleted: boolean
-ContainerFile: id: string, object: "container.file", container_id: string, created_at: seconds, bytes: integer | null,
-  path: string (in the container), source: string (user, or assistant)
-ContainerFileList: object: "list", data: ContainerFile[], first_id?: string | null, last_id?: string | null, has_more:
-  boolean
-SearchRequest: id?: string (of the session), model: model, input?: string | ResponsesItem[] (the conversation),
-  commands?: SearchCommands, settings?: { search_context_size?: <low medium high>, user_location?: object,
-  external_web_access?: boolean, filters?: { allowed_domains?: string[], blocked_domains?: string[] } }, reasoning?:
-  object, max_output_tokens?: integer
-SearchCommands: search_query?: SearchQuery[], image_query?: SearchQuery[], open?: { ref_id: string (of a result, or a
-  URL), lineno?: integer }[], click?: { ref_id: string, id: integer (of a link of the page) }[], find?: { ref_id:
-  string, pattern: string }[], screenshot?: { ref_id: string, pageno: integer }[] (of pages of a PDF), finance?:
-  object[], weather?: object[], sports?: object[], time?: { utc_offset: string }[], response_length?: <short medium
-  long>
-SearchQuery: q: string, recency?: integer (only results of so many days), domains?: string[]
-SearchReply: output: string (what the model reads), encrypted_output?: string | null, results?: any[] | null
-`);
+export const PROVIDER_OBJECT_SCHEMAS: Schemas = {
+  InteractionRequest: open({
+    model: MODEL,
+    input: optional(
+      anyOf(TEXT, ref('InteractionContent'), list(ref('InteractionContent')), list(ref('InteractionStep'))),
+      'a text, contents, or steps of a conversation',
+    ),
+    system_instruction: optional(TEXT),
+    previous_interaction_id: optional(TEXT, 'continues an interaction'),
+    stream: optional(BOOLEAN),
+    store: optional(BOOLEAN, 'whether the interaction can be read and continued later; true by default'),
+    background: optional(BOOLEAN, 'true: returns at once; read the interaction until it is complete'),
+    tools: optional(list(ref('InteractionTool'))),
+    generation_config: optional(ref('InteractionSettings')),
+    response_format: optional(anyOf(OBJECT, list(OBJECT)), 'form of the reply, such as a JSON Schema'),
+    response_modalities: optional(list(TEXT), 'text, image, audio, ...'),
+    service_tier: optional(TEXT),
+    labels: optional(OBJECT),
+  }),
+  InteractionSettings: open({
+    max_output_tokens: optional(INTEGER),
+    temperature: optional(NUMBER),
+    top_p: optional(NUMBER),
+    seed: optional(INTEGER),
+    stop_sequences: optional(list(TEXT)),
+    thinking_level: optional(TEXT, 'minimal, low, medium, high'),
+    thinking_summaries: optional(TEXT),
+    tool_choice: optional(anyOf(TEXT, OBJECT)),
+  }),
+  InteractionContent: open({
+    type: described(TEXT, 'text, image, audio, document, video'),
+    text: optional(TEXT),
+    data: optional(TEXT, 'base64'),
+    mime_type: optional(TEXT),
+    uri: optional(TEXT),
+  }),
+  InteractionStep: open({
+    type: described(TEXT, 'user_input, model_output, thought, function_call, function_result, ...'),
+    content: optional(list(ref('InteractionContent')), 'of `user_input` and `model_output`'),
+    signature: optional(TEXT, 'send it back unchanged'),
+    summary: optional(list(ref('InteractionContent')), 'of `thought`'),
+    id: optional(TEXT, 'of a call'),
+    name: optional(TEXT, 'of a function'),
+    arguments: optional(OBJECT, 'of a call'),
+    call_id: optional(TEXT, 'of a result: the call that it belongs to'),
+    result: optional(ANY),
+    is_error: optional(BOOLEAN),
+  }),
+  InteractionTool: open({
+    type: described(TEXT, 'function, google_search, code_execution, url_context, ...'),
+    name: optional(TEXT),
+    description: optional(TEXT),
+    parameters: optional(ANY, 'a JSON Schema'),
+  }),
+  Interaction: open({
+    id: TEXT,
+    status: described(TEXT, 'queued, in_progress, requires_action, completed, incomplete, failed, cancelled, ...'),
+    model: optional(TEXT),
+    created: optional(TEXT),
+    updated: optional(TEXT),
+    input: optional(ANY, 'as in the request, where it is asked for'),
+    steps: optional(list(ref('InteractionStep'))),
+    previous_interaction_id: optional(TEXT),
+    system_instruction: optional(TEXT),
+    tools: optional(list(ref('InteractionTool'))),
+    generation_config: optional(ref('InteractionSettings')),
+    response_modalities: optional(list(TEXT)),
+    service_tier: optional(TEXT),
+    errors: optional(list(open({ code: optional(TEXT), message: optional(TEXT) }))),
+    usage: optional(ref('InteractionUsage')),
+  }),
+  InteractionUsage: open({
+    total_input_tokens: optional(INTEGER),
+    total_cached_tokens: optional(INTEGER),
+    total_output_tokens: optional(INTEGER),
+    total_thought_tokens: optional(INTEGER),
+    total_tool_use_tokens: optional(INTEGER),
+    total_tokens: optional(INTEGER),
+  }),
+  CachedContentRequest: open({
+    model: described(TEXT, '`models/` and the name'),
+    contents: optional(list(ref('GenerateContent'))),
+    systemInstruction: optional(ref('GenerateContent')),
+    tools: optional(list(ref('GenerateTool'))),
+    toolConfig: optional(OBJECT),
+    ttl: optional(TEXT, 'for how long, such as `300s`'),
+    expireTime: optional(TIME, 'in place of `ttl`'),
+    displayName: optional(TEXT),
+  }),
+  CachedContentChange: open({
+    ttl: optional(TEXT, 'from now on, such as `300s`'),
+    expireTime: optional(TIME, 'in place of `ttl`'),
+  }),
+  CachedContent: open({
+    name: optional(TEXT, '`cachedContents/` and the id'),
+    displayName: optional(TEXT),
+    model: optional(TEXT),
+    createTime: optional(TIME),
+    updateTime: optional(TIME),
+    expireTime: optional(TIME),
+    usageMetadata: optional(
+      open({
+        totalTokenCount: optional(INTEGER),
+        textCount: optional(INTEGER),
+        imageCount: optional(INTEGER),
+        audioDurationSeconds: optional(INTEGER),
+        videoDurationSeconds: optional(INTEGER),
+      }),
+    ),
+  }),
+  CachedContentList: open({
+    cachedContents: optional(list(ref('CachedContent'))),
+    nextPageToken: optional(TEXT),
+  }),
+  Container: open({
+    id: TEXT,
+    object: TEXT,
+    created_at: SECONDS,
+    name: TEXT,
+    status: described(TEXT, 'running, or expired'),
+    last_active_at: optional(SECONDS),
+    expires_after: optional(open({ anchor: optional(TEXT), minutes: optional(INTEGER) })),
+    memory_limit: optional(TEXT),
+    network_policy: optional(open({ type: TEXT, allowed_domains: optional(list(TEXT)) })),
+  }),
+  ContainerList: open({
+    object: constant('list'),
+    data: list(ref('Container')),
+    ...CURSORS,
+  }),
+  ContainerDeleted: open({
+    id: TEXT,
+    object: constant('container.deleted'),
+    deleted: BOOLEAN,
+  }),
+  ContainerFile: open({
+    id: TEXT,
+    object: constant('container.file'),
+    container_id: TEXT,
+    created_at: SECONDS,
+    bytes: nullable(INTEGER),
+    path: described(TEXT, 'in the container'),
+    source: described(TEXT, 'user, or assistant'),
+  }),
+  ContainerFileList: open({
+    object: constant('list'),
+    data: list(ref('ContainerFile')),
+    first_id: optional(nullable(TEXT)),
+    last_id: optional(nullable(TEXT)),
+    has_more: BOOLEAN,
+  }),
+  SearchRequest: open({
+    id: optional(TEXT, 'of the session'),
+    model: MODEL,
+    input: optional(anyOf(TEXT, list(ref('ResponsesItem'))), 'the conversation'),
+    commands: optional(ref('SearchCommands')),
+    settings: optional(
+      open({
+        search_context_size: optional(oneOf('low', 'medium', 'high')),
+        user_location: optional(OBJECT),
+        external_web_access: optional(BOOLEAN),
+        filters: optional(open({ allowed_domains: optional(list(TEXT)), blocked_domains: optional(list(TEXT)) })),
+      }),
+    ),
+    reasoning: optional(OBJECT),
+    max_output_tokens: optional(INTEGER),
+  }),
+  SearchCommands: open({
+    search_query: optional(list(ref('SearchQuery'))),
+    image_query: optional(list(ref('SearchQuery'))),
+    open: optional(
+      list(
+        open({
+          ref_id: described(TEXT, 'of a result, or a URL'),
+          lineno: optional(INTEGER),
+        }),
+      ),
+    ),
+    click: optional(
+      list(
+        open({
+          ref_id: TEXT,
+          id: described(INTEGER, 'of a link of the page'),
+        }),
+      ),
+    ),
+    find: optional(list(open({ ref_id: TEXT, pattern: TEXT }))),
+    screenshot: optional(list(open({ ref_id: TEXT, pageno: INTEGER })), 'of pages of a PDF'),
+    finance: optional(list(OBJECT)),
+    weather: optional(list(OBJECT)),
+    sports: optional(list(OBJECT)),
+    time: optional(list(open({ utc_offset: TEXT }))),
+    response_length: optional(oneOf('short', 'medium', 'long')),
+  }),
+  SearchQuery: open({
+    q: TEXT,
+    recency: optional(INTEGER, 'only results of so many days'),
+    domains: optional(list(TEXT)),
+  }),
+  SearchReply: open({
+    output: described(TEXT, 'what the model reads'),
+    encrypted_output: optional(nullable(TEXT)),
+    results: optional(nullable(list(ANY))),
+  }),
+};

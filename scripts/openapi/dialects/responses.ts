@@ -1,5 +1,27 @@
 /** The responses dialect in the reference (G 4.4). */
-import { CURSORS, schemasOf } from '../schema.ts';
+import {
+  ANY,
+  anyOf,
+  BOOLEAN,
+  CURSORS,
+  closed,
+  constant,
+  described,
+  INTEGER,
+  JSON_SCHEMA,
+  list,
+  MODEL,
+  NULL,
+  NUMBER,
+  nullable,
+  OBJECT,
+  oneOf,
+  open,
+  optional,
+  ref,
+  SECONDS,
+  TEXT,
+} from '../schema.ts';
 import { type DialectSchemas, streamText } from './dialect.ts';
 
 const REPLY = {
@@ -25,7 +47,8 @@ export const RESPONSES: DialectSchemas = {
   reply: 'ResponsesReply',
   replyExample: REPLY,
   streamAbout:
-    'Events such as `response.created`, `response.output_item.added`, `response.output_text.delta`, `response.completed`; each has a `sequence_number`. A failed reply ends with `response.failed` or `error`.',
+    'Events such as `response.created`, `response.output_item.added`, `response.output_text.delta`, ' +
+    '`response.completed`; each has a `sequence_number`. A failed reply ends with `response.failed` or `error`.',
   streamExample: streamText(
     [
       'response.created',
@@ -37,35 +60,92 @@ export const RESPONSES: DialectSchemas = {
     ],
     ['response.completed', { type: 'response.completed', sequence_number: 8, response: REPLY }],
   ),
-  schemas: schemasOf(`
-ResponsesRequest: model?: model,
-  input?: string | ResponsesItem[] (a text of the user, or items: messages, calls of tools and their results),
-  instructions?: string | null (the system prompt), previous_response_id?: string | null (continues a stored response),
-  stream?: boolean | null (true: the reply is sent as server-sent events),
-  store?: boolean | null (whether the response can be read and continued later; true by default),
-  background?: boolean | null (true: returns at once; read the response until it is complete),
-  max_output_tokens?: integer | null, temperature?: number | null, top_p?: number | null, tools?: ResponsesTool[],
-  tool_choice?: string | object ('auto', 'none', 'required', or the tool to call), parallel_tool_calls?: boolean | null,
-  reasoning?: object | null (effort and summary of reasoning), text?: object (format and verbosity of the reply),
-  include?: string[] | null (further members of the reply), metadata?: object | null
-ResponsesItem: type?: string (message (default), function_call, function_call_output, reasoning, ...), id?: string | null,
-  role?: <user assistant system developer>, content?: string | ResponsesPart[] | null, status?: string | null,
-  call_id?: string | null (of a call and of its output), name?: string (of a call),
-  arguments?: string (of a call: JSON as text), output?: any (of a call),
-  encrypted_content?: string | null (of reasoning; send it back unchanged)
-ResponsesPart: type: string (input_text, input_image, input_file, output_text, refusal), text?: string,
-  image_url?: string | null, file_data?: string, filename?: string, annotations?: any[]
-ResponsesTool: type: string (function, custom, web_search, mcp, ...), name?: string, description?: string | null,
-  parameters?: schema, strict?: boolean | null
-ResponsesReply: id: string, object: "response", created_at: seconds, model: string, output: ResponsesItem[],
-  status?: <completed failed in_progress cancelled queued incomplete>, error?: object | null,
-  incomplete_details?: object | null, previous_response_id?: string | null, usage?: ResponsesUsage | null
-ResponsesUsage: input_tokens: integer, output_tokens: integer, total_tokens: integer, input_tokens_details?: object,
-  output_tokens_details?: object
-ResponsesCount: object: "response.input_tokens", input_tokens: integer
-ResponsesCompaction: id: string, object: "response.compaction", output: ResponsesItem[], created_at?: seconds,
-  usage?: ResponsesUsage
-closed ResponsesDeleted: id: string, object: "response", deleted: boolean
-ResponsesInputItems: object: "list", data: ResponsesItem[], ${CURSORS}
-`),
+  schemas: {
+    ResponsesRequest: open({
+      model: optional(MODEL),
+      input: optional(
+        anyOf(TEXT, list(ref('ResponsesItem'))),
+        'a text of the user, or items: messages, calls of tools and their results',
+      ),
+      instructions: optional(nullable(TEXT), 'the system prompt'),
+      previous_response_id: optional(nullable(TEXT), 'continues a stored response'),
+      stream: optional(nullable(BOOLEAN), 'true: the reply is sent as server-sent events'),
+      store: optional(nullable(BOOLEAN), 'whether the response can be read and continued later; true by default'),
+      background: optional(nullable(BOOLEAN), 'true: returns at once; read the response until it is complete'),
+      max_output_tokens: optional(nullable(INTEGER)),
+      temperature: optional(nullable(NUMBER)),
+      top_p: optional(nullable(NUMBER)),
+      tools: optional(list(ref('ResponsesTool'))),
+      tool_choice: optional(anyOf(TEXT, OBJECT), '`auto`, `none`, `required`, or the tool to call'),
+      parallel_tool_calls: optional(nullable(BOOLEAN)),
+      reasoning: optional(nullable(OBJECT), 'effort and summary of reasoning'),
+      text: optional(OBJECT, 'format and verbosity of the reply'),
+      include: optional(nullable(list(TEXT)), 'further members of the reply'),
+      metadata: optional(nullable(OBJECT)),
+    }),
+    ResponsesItem: open({
+      type: optional(TEXT, 'message (default), function_call, function_call_output, reasoning, ...'),
+      id: optional(nullable(TEXT)),
+      role: optional(oneOf('user', 'assistant', 'system', 'developer')),
+      content: optional(anyOf(TEXT, list(ref('ResponsesPart')), NULL)),
+      status: optional(nullable(TEXT)),
+      call_id: optional(nullable(TEXT), 'of a call and of its output'),
+      name: optional(TEXT, 'of a call'),
+      arguments: optional(TEXT, 'of a call: JSON as text'),
+      output: optional(ANY, 'of a call'),
+      encrypted_content: optional(nullable(TEXT), 'of reasoning; send it back unchanged'),
+    }),
+    ResponsesPart: open({
+      type: described(TEXT, 'input_text, input_image, input_file, output_text, refusal'),
+      text: optional(TEXT),
+      image_url: optional(nullable(TEXT)),
+      file_data: optional(TEXT),
+      filename: optional(TEXT),
+      annotations: optional(list(ANY)),
+    }),
+    ResponsesTool: open({
+      type: described(TEXT, 'function, custom, web_search, mcp, ...'),
+      name: optional(TEXT),
+      description: optional(nullable(TEXT)),
+      parameters: optional(JSON_SCHEMA),
+      strict: optional(nullable(BOOLEAN)),
+    }),
+    ResponsesReply: open({
+      id: TEXT,
+      object: constant('response'),
+      created_at: SECONDS,
+      model: TEXT,
+      output: list(ref('ResponsesItem')),
+      status: optional(oneOf('completed', 'failed', 'in_progress', 'cancelled', 'queued', 'incomplete')),
+      error: optional(nullable(OBJECT)),
+      incomplete_details: optional(nullable(OBJECT)),
+      previous_response_id: optional(nullable(TEXT)),
+      usage: optional(nullable(ref('ResponsesUsage'))),
+    }),
+    ResponsesUsage: open({
+      input_tokens: INTEGER,
+      output_tokens: INTEGER,
+      total_tokens: INTEGER,
+      input_tokens_details: optional(OBJECT),
+      output_tokens_details: optional(OBJECT),
+    }),
+    ResponsesCount: open({ object: constant('response.input_tokens'), input_tokens: INTEGER }),
+    ResponsesCompaction: open({
+      id: TEXT,
+      object: constant('response.compaction'),
+      output: list(ref('ResponsesItem')),
+      created_at: optional(SECONDS),
+      usage: optional(ref('ResponsesUsage')),
+    }),
+    ResponsesDeleted: closed({
+      id: TEXT,
+      object: constant('response'),
+      deleted: BOOLEAN,
+    }),
+    ResponsesInputItems: open({
+      object: constant('list'),
+      data: list(ref('ResponsesItem')),
+      ...CURSORS,
+    }),
+  },
 };

@@ -1,0 +1,243 @@
+/** The objects of document 1 in the reference that the gateway makes itself, beside those of the dialects. */
+import * as rules from '../../src/rules/index.ts';
+import { BillingSubscription, BillingUsage, CallerUsage, RequestUsage } from '../../src/schemas/index.ts';
+import { CHAT } from './dialects/chat.ts';
+import { GENERATE } from './dialects/generate.ts';
+import { MESSAGES } from './dialects/messages.ts';
+import { PROVIDER_OBJECT_SCHEMAS } from './dialects/provider-objects.ts';
+import { RESPONSES } from './dialects/responses.ts';
+import {
+  ANY,
+  anyOf,
+  BOOLEAN,
+  CURSORS,
+  closed,
+  constant,
+  described,
+  INTEGER,
+  list,
+  listsOf,
+  MODEL,
+  NULL,
+  NUMBER,
+  nullable,
+  OBJECT,
+  oneOf,
+  open,
+  optional,
+  ref,
+  type Schemas,
+  SECONDS,
+  TEXT,
+  TIME,
+} from './schema.ts';
+
+export const INFERENCE_OBJECTS = [CallerUsage, RequestUsage, BillingSubscription, BillingUsage];
+
+export const INFERENCE_SCHEMAS: Schemas = {
+  ...MESSAGES.schemas,
+  ...CHAT.schemas,
+  ...RESPONSES.schemas,
+  ...GENERATE.schemas,
+  ...PROVIDER_OBJECT_SCHEMAS,
+  EmbeddingsRequest: open({
+    model: MODEL,
+    input: described(anyOf(TEXT, list(ANY)), 'a text, several, or token numbers'),
+    dimensions: optional(INTEGER),
+    encoding_format: optional(oneOf('float', 'base64')),
+    user: optional(TEXT),
+  }),
+  EmbeddingsReply: open({
+    object: constant('list'),
+    model: TEXT,
+    data: list(
+      open({
+        object: TEXT,
+        index: INTEGER,
+        embedding: anyOf(list(NUMBER), TEXT),
+      }),
+    ),
+    usage: optional(open({ prompt_tokens: INTEGER, total_tokens: INTEGER })),
+  }),
+  File: closed({
+    id: TEXT,
+    object: constant('file'),
+    bytes: INTEGER,
+    created_at: SECONDS,
+    expires_at: SECONDS,
+    filename: TEXT,
+    purpose: TEXT,
+    status: constant('processed'),
+    status_details: NULL,
+  }),
+  FileList: closed({
+    object: constant('list'),
+    data: list(ref('File')),
+    ...CURSORS,
+  }),
+  FileDeleted: closed({
+    id: TEXT,
+    object: constant('file'),
+    deleted: constant(true),
+  }),
+  MessagesFile: open({
+    id: TEXT,
+    type: constant('file'),
+    filename: TEXT,
+    mime_type: TEXT,
+    size_bytes: INTEGER,
+    created_at: TIME,
+    expires_at: optional(nullable(TIME)),
+    downloadable: optional(BOOLEAN),
+  }),
+  MessagesFileDeleted: open({ id: TEXT, type: constant('file_deleted') }),
+  MessagesFileList: closed({
+    data: list(ref('MessagesFile')),
+    next_page: nullable(TEXT),
+    ...CURSORS,
+  }),
+  GenerateFile: closed({
+    name: TEXT,
+    displayName: TEXT,
+    mimeType: TEXT,
+    sizeBytes: TEXT,
+    createTime: TIME,
+    updateTime: TIME,
+    expirationTime: TIME,
+    uri: TEXT,
+    downloadUri: TEXT,
+    state: constant('ACTIVE'),
+    source: constant('UPLOADED'),
+  }),
+  GenerateUpload: open({
+    file: optional(open({ displayName: optional(TEXT), mimeType: optional(TEXT) })),
+  }),
+  GenerateUploaded: closed({ file: ref('GenerateFile') }),
+  ConversationRequest: open({ items: optional(list(ref('ResponsesItem'))), metadata: optional(OBJECT) }),
+  ConversationChange: open({ metadata: OBJECT }),
+  ConversationAddition: open({ items: list(ref('ResponsesItem')) }),
+  ConversationItem: open({
+    id: TEXT,
+    type: described(TEXT, 'message, function_call, function_call_output, reasoning, ...'),
+    status: optional(ANY),
+    role: optional(ANY),
+    content: optional(ANY, 'of a message: a list of parts'),
+  }),
+  ConversationDeleted: closed({
+    id: TEXT,
+    object: constant('conversation.deleted'),
+    deleted: constant(true),
+  }),
+  Conversation: closed({
+    id: TEXT,
+    object: constant('conversation'),
+    created_at: SECONDS,
+    metadata: OBJECT,
+  }),
+  ConversationItems: closed({
+    object: constant('list'),
+    data: list(ref('ConversationItem')),
+    ...CURSORS,
+  }),
+  BatchRequest: open({
+    input_file_id: described(TEXT, 'of the requests'),
+    endpoint: oneOf(...Object.keys(rules.BATCH_ENDPOINTS)),
+    completion_window: optional(constant('24h')),
+    metadata: optional(OBJECT),
+  }),
+  MessageBatchRequest: open({
+    requests: list(open({ custom_id: TEXT, params: ref('MessagesRequest') })),
+  }),
+  Batch: closed({
+    id: TEXT,
+    object: constant('batch'),
+    endpoint: TEXT,
+    errors: described(nullable(ref('BatchErrors')), 'of a failed batch'),
+    input_file_id: TEXT,
+    completion_window: constant('24h'),
+    status: oneOf('in_progress', 'completed', 'failed', 'expired', 'cancelling', 'cancelled'),
+    output_file_id: nullable(TEXT),
+    error_file_id: nullable(TEXT),
+    created_at: SECONDS,
+    in_progress_at: SECONDS,
+    expires_at: SECONDS,
+    finalizing_at: nullable(SECONDS),
+    completed_at: nullable(SECONDS),
+    failed_at: nullable(SECONDS),
+    expired_at: nullable(SECONDS),
+    cancelling_at: nullable(SECONDS),
+    cancelled_at: nullable(SECONDS),
+    request_counts: closed({
+      total: INTEGER,
+      completed: INTEGER,
+      failed: INTEGER,
+    }),
+    metadata: OBJECT,
+  }),
+  BatchErrors: closed({
+    object: constant('list'),
+    data: described(
+      list(
+        closed({
+          code: TEXT,
+          message: TEXT,
+          param: TEXT,
+          line: INTEGER,
+        }),
+      ),
+      'what is wrong with lines',
+    ),
+  }),
+  BatchList: closed({
+    object: constant('list'),
+    data: list(ref('Batch')),
+    ...CURSORS,
+  }),
+  MessageBatch: closed({
+    id: TEXT,
+    type: constant('message_batch'),
+    processing_status: oneOf('in_progress', 'canceling', 'ended'),
+    request_counts: closed({
+      processing: INTEGER,
+      succeeded: INTEGER,
+      errored: INTEGER,
+      canceled: INTEGER,
+      expired: INTEGER,
+    }),
+    created_at: TIME,
+    expires_at: TIME,
+    ended_at: nullable(TIME),
+    cancel_initiated_at: nullable(TIME),
+    archived_at: NULL,
+    results_url: nullable(TEXT),
+  }),
+  MessageBatchDeleted: closed({ id: TEXT, type: constant('message_batch_deleted') }),
+  MessageBatchList: closed({
+    data: list(ref('MessageBatch')),
+    next_page: nullable(TEXT),
+    ...CURSORS,
+  }),
+  ImagesReply: open({
+    created: SECONDS,
+    data: optional(
+      list(
+        open({
+          b64_json: optional(TEXT),
+          url: optional(TEXT),
+          revised_prompt: optional(TEXT),
+        }),
+      ),
+    ),
+    usage: optional(OBJECT),
+  }),
+  Model: closed({
+    id: TEXT,
+    object: constant('model'),
+    owned_by: described(TEXT, 'the group'),
+    type: constant('model'),
+    display_name: TEXT,
+    created: SECONDS,
+    created_at: TIME,
+  }),
+  ...listsOf('Model'),
+};
