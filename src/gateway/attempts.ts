@@ -13,7 +13,7 @@ import { ACCOUNT_QUEUE, FALLBACK, type FaultKind, faultRow, TIMEOUTS } from '../
 import { AccountAttempt, type AttemptHost, type ErrorResponse } from './attempt.ts';
 import * as errors from './client-error.ts';
 import { failureMessage, failureReason, messageIn, providerMessage, providerRequestId } from './failure-reason.ts';
-import { attemptCount, hasFallback, type Outcome, onlyReady, type Step } from './next-step.ts';
+import { attemptCount, hasFallback, hasOthers, type Outcome, onlyReady, type Step } from './next-step.ts';
 import { Tries } from './try-ways.ts';
 import type { AttemptServices, ResponseHandler, ResponseHead, UpstreamCall, UpstreamControl } from './upstream-call.ts';
 import { shortened } from './upstream-request.ts';
@@ -37,6 +37,7 @@ class Attempts implements AttemptHost {
   readonly #tries: Tries;
   #leaveQueue = (): void => {};
   #endWatch = (): void => {};
+  #replyWithinMs = 0;
 
   constructor(call: Call, upstreamCall: UpstreamCall, services: AttemptServices) {
     this.#call = call;
@@ -173,6 +174,7 @@ class Attempts implements AttemptHost {
     const attempt = new AccountAttempt(this, account, this.#trace);
     this.#attempt = attempt;
     const timeouts = this.#hasFallback ? shortened(request.timeouts) : request.timeouts;
+    this.#replyWithinMs = timeouts.firstByte;
     attempt.exchange = this.#services.upstream.send(
       // A second request would cost twice, so the first does not go
       // out on a connection that the provider may be closing.
@@ -210,7 +212,18 @@ class Attempts implements AttemptHost {
     this.#lease?.answered();
     // Large bodies must not stay in memory while the response is sent.
     this.#sentBody = null;
-    return this.#upstreamCall.onResponse(head, upstream);
+    const handler = this.#upstreamCall.onResponse(head, upstream);
+    if (handler.isSilent) this.#watchSilence(handler, upstream);
+    return handler;
+  }
+
+  /** A provider that sends a head, comments or pings, and no reply for as long as a first byte is awaited, is as late as one that sends nothing. */
+  #watchSilence(handler: ResponseHandler, upstream: UpstreamControl): void {
+    const { progress } = this.#tries;
+    if (!this.#hasFallback && !hasOthers(progress)) return;
+    this.#endWatch = this.#services.clock.after(this.#replyWithinMs, () => {
+      if (handler.isSilent) upstream.reject(errors.faultOf({ kind: 'timeout', code: 'NO_REPLY' }));
+    });
   }
 
   finish(handler: ResponseHandler, account: Account, error?: TransportError): void {

@@ -132,6 +132,9 @@ export const onlyReady = ({ isFirstPass, order }: CallProgress): boolean => isFi
 export const hasFallback = ({ order: { ways }, at }: CallProgress): boolean =>
   at + 1 < ways.length && ways.at(-1)?.caller.fallback !== undefined;
 
+/** Accounts of the way that have not got the request. */
+export const hasOthers = (now: CallProgress): boolean => untried(now).length > 0;
+
 export const attemptCount = ({ groups }: CallProgress): number =>
   groups.reduce((sum, { attempts }) => sum + attempts, 0);
 

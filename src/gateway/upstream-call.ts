@@ -77,6 +77,8 @@ export interface ResponseHandler {
    * True: content has begun and usage is not reported, so the handler reads on for a short time.
    */
   readonly readsOn?: boolean;
+  /** Nothing of a reply has arrived yet, and nothing that says that the model works on one. */
+  readonly isSilent?: boolean;
   /** Returns false to pause the upstream. With `isLast`, `onEnd` follows in the same turn. */
   onData(chunk: Buffer, isLast?: boolean): boolean;
   /**

@@ -19,6 +19,7 @@ export class ClientReply {
   readonly #context: CallContext;
   readonly #onDrain: () => void;
   readonly #isTurn: boolean;
+  #hasBegun = false;
   #encoder: StreamEncoder | undefined;
   #stream: ClientStream | undefined;
   /**
@@ -37,9 +38,14 @@ export class ClientReply {
     this.#isTurn = context.call.response.writeEvent !== undefined;
   }
 
-  /** The head is written: from here on an error is an event of the stream, and no other account may be tried. */
+  /** The head is written: from here on an error is an event of the stream. */
   get isStarted(): boolean {
     return this.#stream !== undefined;
+  }
+
+  /** A part of the reply is written: no other account may be tried. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
   }
 
   /** The response object of the terminal event, in dialects that have one. */
@@ -61,6 +67,7 @@ export class ClientReply {
   }
 
   push(given: HubEvent): void {
+    this.#hasBegun = true;
     const encoder = this.#open();
     const event = given.kind === 'start' && !given.usage ? this.#withEstimate(given) : given;
     if (event.kind === 'item_end') this.#items.push(event.item);

@@ -12,6 +12,7 @@ import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { withOwnIds } from './own-ids.ts';
 import { faultFromReply, faultOfReply, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
+import { ReplyOpening } from './reply-opening.ts';
 import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
 
@@ -35,6 +36,7 @@ export class StreamResponse implements RoundResponse {
   readonly #upstream: UpstreamControl;
   #decoding: dialects.StreamDecoding;
   readonly #reader: SseReader;
+  readonly #opening: ReplyOpening;
   #items: dialects.HubItem[] = [];
   #fault: dialects.Fault | undefined;
   #meter: OutputMeter;
@@ -54,6 +56,7 @@ export class StreamResponse implements RoundResponse {
     this.#host = host;
     this.#request = request;
     this.#upstream = upstream;
+    this.#opening = new ReplyOpening(host.client.hasBegun);
     const { encoded } = request.encodedFor(head.account);
     this.#meter = new OutputMeter(pair.upstream.dialect, timesOf(call));
     this.#decoding = dialects.openDecoding(pair.upstream, encoded, request.decodeContextFor(head.account));
@@ -101,6 +104,10 @@ export class StreamResponse implements RoundResponse {
     return isCut || this.#isFinishing || (!isReported && this.#meter.tokensWith() > 0);
   }
 
+  get isSilent(): boolean {
+    return this.#opening.isSilent;
+  }
+
   get #isFinishing(): boolean {
     const { dialect } = this.#host.context.pair.upstream;
     const phases = [this.#lastData, this.#earlierData].map((data) => replyPhase(dialect, valueOfJson(data)));
@@ -133,7 +140,7 @@ export class StreamResponse implements RoundResponse {
     // After all content has arrived, only usage is missing.
     const isTruncated = error !== undefined && !this.#decoding.isComplete;
     if (isUnfinished) this.#onHubEvents(isTruncated ? [truncatedBy(error)] : this.#decoding.end());
-    if (this.#faultBeforeHead) return this.#faultBeforeHead;
+    if (this.#faultBeforeReply) return this.#faultBeforeReply;
     if (isUnfinished && this.#fault?.kind === 'failed') this.#fault = { ...this.#fault, kind: 'truncated' };
     this.#flush();
     this.#cancelTimer();
@@ -145,13 +152,12 @@ export class StreamResponse implements RoundResponse {
   }
 
   #onHubEvents(events: readonly dialects.HubEvent[]): void {
-    const { client, context, rounds } = this.#host;
+    const { context, rounds } = this.#host;
     const place = { requestId: context.call.id, round: rounds.completed };
     for (const given of events) {
       if (this.#isOver) return;
+      if (given.kind === 'error') return this.#fail(given.error);
       const event = withOwnIds(given, place);
-      if (event.kind === 'error') return this.#fail(event.error);
-      if (event.kind !== 'ping' && !client.isStarted) this.#start();
       if (event.kind === 'start') this.model = event.model;
       if (event.kind === 'item_end') {
         this.#items.push(event.item);
@@ -159,13 +165,18 @@ export class StreamResponse implements RoundResponse {
       }
       if (event.kind === 'item') this.#size += 1;
       if (this.#size > rules.REPLY_LIMITS.items) return this.#failWith(TOO_MANY_ITEMS);
-      if (event.kind === 'finish' && this.#isContinued(event)) {
-        this.state = 'paused';
-        return;
+      const ready = this.#opening.push(event);
+      if (event.kind === 'finish') {
+        if (!this.#opening.hasBegun) return this.#failWith(NOT_BEGUN);
+        if (this.#isContinued(event)) {
+          for (const one of ready) if (one.kind !== 'finish') this.#emit(one);
+          this.state = 'paused';
+          return;
+        }
+        const fault = this.#faultAtEnd(event);
+        if (fault) return this.#failWith(fault);
       }
-      const fault = event.kind === 'finish' ? this.#faultAtEnd(event) : undefined;
-      if (fault) return this.#failWith(fault);
-      this.#emit(event);
+      for (const one of ready) this.#emit(one);
     }
     if (this.#isOver) return;
     if (this.#isWaitingForUsage) {
@@ -179,6 +190,7 @@ export class StreamResponse implements RoundResponse {
 
   #emit(event: dialects.HubEvent): void {
     const { client, rounds } = this.#host;
+    if (!client.isStarted) this.#start();
     // The client reads the usage that is charged.
     const charged = event.kind === 'finish' ? { ...event, usage: this.#usageOf(event.usage, true) } : event;
     const renumbered = rounds.renumber(charged);
@@ -228,12 +240,12 @@ export class StreamResponse implements RoundResponse {
     // A client that has left pays for what it could read: it did not leave because of this.
     if (this.#host.context.call.isClientGone) return;
     this.state = 'failed';
-    if (this.#host.client.isStarted) this.#host.client.push({ kind: 'error', error: fault.error });
+    if (this.#host.client.hasBegun) this.#host.client.push({ kind: 'error', error: fault.error });
   }
 
-  /** A failure before the response head: it keeps its status, and another account may be tried. */
-  get #faultBeforeHead(): dialects.Fault | undefined {
-    return this.#host.client.isStarted ? undefined : this.#fault;
+  /** A failure before the reply begins: another account may be tried, and without a head for the client it keeps its status. */
+  get #faultBeforeReply(): dialects.Fault | undefined {
+    return this.#host.client.hasBegun ? undefined : this.#fault;
   }
 
   #start(): void {
@@ -243,9 +255,9 @@ export class StreamResponse implements RoundResponse {
 
   /** Writes what this read brought; ends the response when the reply is complete. */
   #flush(): boolean {
-    if (this.#faultBeforeHead) {
+    if (this.#faultBeforeReply) {
       this.#cancelTimer();
-      this.#upstream.reject(this.#faultBeforeHead);
+      this.#upstream.reject(this.#faultBeforeReply);
       return true;
     }
     if (!this.#isOver) return this.#host.client.flush();
@@ -286,6 +298,11 @@ const OVER: dialects.StreamDecoding = {
   usage: undefined,
   isCut: false,
   finishCut: () => [],
+};
+
+const NOT_BEGUN: dialects.Fault = {
+  kind: 'truncated',
+  error: { code: 'upstream_error', message: 'The provider ended its stream before the reply began.' },
 };
 
 const truncatedBy = ({ kind }: TransportError): dialects.HubEvent => ({

@@ -3,7 +3,7 @@
  * hop-by-hop headers and the model's alias change; chat streams ask for usage.
  */
 import { type Account, redact, type Secrets } from '../../catalog/index.ts';
-import { fail, isJsonType, type MaybePromise, whenReady } from '../../core/index.ts';
+import { fail, isJsonType, type MaybePromise, SSE_COMMENT, whenReady } from '../../core/index.ts';
 import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../dialects/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Affinity } from '../../providers/pool/index.ts';
@@ -23,13 +23,14 @@ import type { Tries } from '../try-ways.ts';
 import type { ResponseHead, UpstreamCall, UpstreamControl } from '../upstream-call.ts';
 import { timeoutsFor, upstreamRequest } from '../upstream-request.ts';
 import { acceptableBetas, BETA_HEADER, betaMembers, betasOf, withBetas } from './bedrock-betas.ts';
+import { EarlyStream } from './early-stream.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { ADDED_USAGE_OPTION, USAGE_OPTION } from './hidden-usage.ts';
-import { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, requestedCount } from './images/usage.ts';
 import { renamesFor } from './named-models.ts';
 import type { LostCall, NativeRequest, NativeServices } from './native-request.ts';
 import { NativeResponse, type NativeResponseContext } from './response.ts';
+import { endBy, heartbeatFor, imageErrorEvent, streamErrorEvent } from './stream-error.ts';
 
 export interface Forwarding {
   readonly operation: InferenceOperation;
@@ -62,13 +63,11 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
         })
       : undefined;
   const admission = facts && !background ? await services.billing.admit(call, caller, facts) : undefined;
-  const early =
-    images && isStream
-      ? new EarlyStream(services.clientStreams, call, droppedHeaders(request.dropped ?? []))
-      : undefined;
   // After the last line of another group, the error of the own group is left.
   const isAnythingLeft = accounts.length > 1 || hasFallback(tries.progress) || caller.fallback !== undefined;
   const canFailOver = isAnythingLeft && !background && !images;
+  const early =
+    isStream && !call.response.writeEvent ? earlyStreamOf(services, call, forwarding, canFailOver) : undefined;
   const native = new NativeCall({
     ...way,
     services,
@@ -92,6 +91,29 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
     if (background) await background.end(native.lostUsage(sentTo));
   }
   if (CANCELS.has(operation)) await services.background.checkSoon(id, caller.key.userId);
+}
+
+/** A picture takes minutes; the reply of a text may begin on another account, after its client has waited for a while. */
+function earlyStreamOf(
+  { clientStreams }: NativeServices,
+  call: Call,
+  { request, way: { dialect } }: Forwarding,
+  canFailOver: boolean,
+): EarlyStream | undefined {
+  const headers = droppedHeaders(request.dropped ?? []);
+  if (request.images)
+    return new EarlyStream(clientStreams, call, {
+      headers,
+      heartbeat: () => SSE_COMMENT,
+      errorEvent: ({ code, message, details }) => imageErrorEvent(code, message, details.param),
+    }).openAfterSilence();
+  if (!canFailOver) return undefined;
+  const unfinished = { requestId: call.id, id: undefined, sequence: undefined };
+  return new EarlyStream(clientStreams, call, {
+    headers,
+    heartbeat: () => heartbeatFor(dialect),
+    errorEvent: (error) => streamErrorEvent[dialect]({ ...unfinished, end: endBy(error) }),
+  });
 }
 
 const DELETES: ReadonlySet<InferenceOperation> = new Set(['responses.delete', 'interactions.delete'] as const);

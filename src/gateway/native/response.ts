@@ -11,12 +11,13 @@ import * as rules from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { timesOf } from '../billing/output-meter.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
+import { faultKindOf } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallSource, GatewayServices } from '../services.ts';
 import type { ResponseHandler, ResponseHead, UpstreamControl } from '../upstream-call.ts';
+import type { EarlyStream } from './early-stream.ts';
 import { EventFilter, redactBytes } from './event-filter.ts';
 import { responseHeaders } from './headers.ts';
-import type { EarlyStream } from './images/early-stream.ts';
 import { estimateImageUsage, ImageTap, requestedCount } from './images/usage.ts';
 import type { BackgroundCall, MadeObject, NativeRequest } from './native-request.ts';
 import { ObjectTap } from './object-tap.ts';
@@ -78,8 +79,8 @@ export class NativeResponse implements ResponseHandler {
   #isSettled = false;
   #cancelWait: () => void = () => {};
   readonly #filter: EventFilter | undefined;
-  /** Holds the first event back while another account may be tried. */
-  readonly #opening: StreamOpening | undefined;
+  /** Until the reply of a stream begins. What arrives is held back while another account may be tried. */
+  #opening: StreamOpening | undefined;
 
   constructor(context: NativeResponseContext, head: ResponseHead, upstream: UpstreamControl) {
     const { call, dialect } = context;
@@ -89,7 +90,9 @@ export class NativeResponse implements ResponseHandler {
     this.#isSse = !isFile(context) && isEventStream(head.headers['content-type'] ?? context.request.streamType);
     this.#tap = tapFor(context, this.#isSse);
     this.#filter = this.#isSse ? new EventFilter(this.#secrets, context.request.hidesUsage === true) : undefined;
-    this.#opening = this.#isSse && context.canFailOver ? new StreamOpening(dialect, this.#secrets) : undefined;
+    const { images, repliesAs } = context.request;
+    if (this.#isSse && !images && !context.background)
+      this.#opening = new StreamOpening(dialect, this.#secrets, repliesAs);
     call.addLogFields({ account: head.account.id });
     if (!this.#isSse) {
       this.#held = [];
@@ -115,14 +118,17 @@ export class NativeResponse implements ResponseHandler {
     call.onInterrupted(() => this.#endInterrupted());
   }
 
-  /**
-   * The client gets a head and what the provider has sent so far, such as comments; then no other account may be tried.
-   */
+  /** The client gets a head. While the reply has not begun, it gets heartbeats, and another account may still be tried. */
   #endSilence(): void {
+    const { call, canFailOver, early } = this.#context;
+    if (canFailOver && this.#opening) return early?.open();
     this.#beginStream();
-    const held = this.#opening?.bytes;
-    if (held) this.#pass(held);
-    else this.#context.call.response.flushHeaders();
+    call.response.flushHeaders();
+  }
+
+  /** The provider has sent nothing yet that belongs to a reply, and does not say that it works on one. */
+  get isSilent(): boolean {
+    return this.#opening?.state === 'nothing';
   }
 
   get #isUnsent(): boolean {
@@ -130,9 +136,11 @@ export class NativeResponse implements ResponseHandler {
   }
 
   onData(chunk: Buffer, isLast = false): boolean {
-    const opening = this.#stream ? undefined : this.#opening;
+    const opening = this.#opening;
     if (!opening) return this.#pass(chunk, isLast);
     const fault = opening.push(chunk);
+    if (fault === undefined) this.#opening = undefined;
+    if (!this.#context.canFailOver) return this.#pass(chunk, isLast);
     if (fault === 'unknown') return true;
     if (fault === undefined) return this.#pass(opening.bytes, isLast);
     this.#cancelWait();
@@ -186,8 +194,8 @@ export class NativeResponse implements ResponseHandler {
   }
 
   onEnd(error?: TransportError): rules.FaultKind | Fault | undefined {
-    // A stream that ends inside its first event.
-    if (!this.#stream && this.#opening && this.#opening.bytes.length > 0 && !error) this.#pass(this.#opening.bytes);
+    const fault = this.#endOpening(error);
+    if (fault) return fault;
     const result = this.#tap.end();
     this.#accept(result);
     // The client already has the head of a stream, but the provider sent no stream.
@@ -196,11 +204,11 @@ export class NativeResponse implements ResponseHandler {
     const isEmptied = EMPTY_REPLIES.has(this.#context.operation);
     const isWhole = result.isComplete || result.isFinished === true || isEmptied;
     if (error === undefined ? isWhole : result.isComplete && this.#isSse) {
-      // A call that ends in the provider's error costs nothing (ADR 13), unless its client has left before.
-      if (result.isError && !this.#context.call.isClientGone) this.#isSettled = true;
+      // A call that ends in the provider's error costs nothing (ADR 13), unless its client has left before. Nor does one without a reply.
+      if (this.#opening || (result.isError && !this.#context.call.isClientGone)) this.#isSettled = true;
       else this.#settle(result, !result.isError);
       this.#finish(result);
-      return undefined;
+      return this.#opening ? 'truncated' : this.#errorOf(result);
     }
     const kind = error?.kind ?? 'truncated';
     this.#cancelWait();
@@ -209,7 +217,7 @@ export class NativeResponse implements ResponseHandler {
     // The provider ended its response properly, and the client has it:
     // it is charged, whatever it lacks. A failed request is not (G 8).
     const isLeft = this.#context.call.isClientGone;
-    if ((error === undefined || isLeft) && this.#hasData) this.#settle(result, false);
+    if ((error === undefined || isLeft) && this.#hasData && !this.#opening) this.#settle(result, false);
     if (isLeft) return kind;
     this.#whenCharged(() => {
       // A truncated JSON body gets its connection closed, so that no client takes it for complete.
@@ -217,6 +225,27 @@ export class NativeResponse implements ResponseHandler {
       else this.#context.call.response.destroy();
     });
     return kind;
+  }
+
+  /** The fault of a stream that ends before its reply has begun, where another account may be tried. */
+  #endOpening(error?: TransportError): Fault | undefined {
+    const opening = this.#opening;
+    if (!opening) return undefined;
+    const outcome = error ? 'unknown' : opening.end();
+    if (outcome === undefined) this.#opening = undefined;
+    if (!this.#context.canFailOver) return undefined;
+    this.#cancelWait();
+    if (typeof outcome === 'object') return outcome;
+    if (outcome === undefined) this.#pass(opening.bytes);
+    else if (!this.#context.call.isClientGone) return notBegun(error?.kind ?? 'truncated');
+    return undefined;
+  }
+
+  /** What an error at the end of a stream says about the account. */
+  #errorOf({ isError, errorCode }: TapResult): rules.FaultKind | undefined {
+    if (!isError || !this.#isSse) return undefined;
+    const kind = errorCode === undefined ? 'failed' : faultKindOf(errorCode);
+    return rules.faultRow(kind).failover ? kind : undefined;
   }
 
   /** The content has begun and its usage is not reported yet. */
@@ -362,6 +391,11 @@ export class NativeResponse implements ResponseHandler {
     return this.#stream;
   }
 }
+
+const notBegun = (kind: rules.FaultKind): Fault => ({
+  kind,
+  error: { code: rules.faultRow(kind).code, message: 'The provider ended its stream before the reply began.' },
+});
 
 const isFile = ({ operation }: NativeResponseContext): boolean => rules.inferenceRow(operation).isFile === true;
 

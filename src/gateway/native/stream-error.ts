@@ -1,8 +1,8 @@
 /**
  * Events that the gateway itself writes into a native stream: the error event of an unfinished stream, and heartbeats.
  */
-import { SSE_COMMENT, sse } from '../../core/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import { type ApiError, SSE_COMMENT, sse } from '../../core/index.ts';
+import { type Dialect, ERROR_TYPES, errorRow, usualStatus } from '../../rules/index.ts';
 
 /** Why a stream ends without its end event: the provider broke off or timed out, or this server stops. */
 export type StreamEnd = 'truncated' | 'timeout' | 'shutdown';
@@ -11,7 +11,17 @@ interface UnfinishedStream {
   readonly requestId: string;
   readonly id: string | undefined;
   readonly sequence: number | undefined;
-  readonly end: StreamEnd;
+  readonly end: StreamEnd | EndText;
+}
+
+interface EndText {
+  readonly message: string;
+  /** Of the messages dialect. */
+  readonly type: string;
+  readonly code: string;
+  /** In `response.failed`. */
+  readonly ofResponse: string;
+  readonly http: number;
 }
 
 const BROKEN = { message: 'The upstream closed the stream before completion.', ofResponse: 'server_error' } as const;
@@ -25,14 +35,22 @@ const ENDS = {
     ofResponse: 'server_is_overloaded',
     http: 503,
   },
-} as const satisfies Record<StreamEnd, object>;
+} as const satisfies Record<StreamEnd, EndText>;
+
+const textOf = (end: StreamEnd | EndText): EndText => (typeof end === 'string' ? ENDS[end] : end);
+
+/** Of a call that fails before its reply begins, and after its client has the head of a stream. */
+export function endBy({ code, message }: ApiError): EndText {
+  const http = usualStatus(errorRow(code));
+  return { message, type: ERROR_TYPES.messages[http] ?? 'api_error', code, ofResponse: 'server_error', http };
+}
 
 export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStream) => string>> = {
   messages: ({ requestId, end }) =>
     sse(
       JSON.stringify({
         type: 'error',
-        error: { type: ENDS[end].type, message: ENDS[end].message },
+        error: { type: textOf(end).type, message: textOf(end).message },
         request_id: requestId,
       }),
       'error',
@@ -40,7 +58,7 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
   chat: ({ end }) =>
     sse(
       JSON.stringify({
-        error: { message: ENDS[end].message, type: 'server_error', param: null, code: ENDS[end].code },
+        error: { message: textOf(end).message, type: 'server_error', param: null, code: textOf(end).code },
       }),
     ),
   // Agent CLIs of this dialect ignore `error` events; `response.failed` ends their turn.
@@ -53,7 +71,7 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
           id: id ?? `resp_${requestId}`,
           object: 'response',
           status: 'failed',
-          error: { code: ENDS[end].ofResponse, message: ENDS[end].message },
+          error: { code: textOf(end).ofResponse, message: textOf(end).message },
           incomplete_details: null,
           output: [],
           usage: null,
@@ -62,7 +80,7 @@ export const streamErrorEvent: Readonly<Record<Dialect, (stream: UnfinishedStrea
       'response.failed',
     ),
   generate: ({ end }) => {
-    const { http: code, message } = ENDS[end];
+    const { http: code, message } = textOf(end);
     const status = code === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE';
     return sse(JSON.stringify({ error: { code, message, status } }));
   },
@@ -72,7 +90,7 @@ export const imageErrorEvent = (code: string, message: string, param: string | n
   sse(JSON.stringify({ type: 'error', error: { message, type: 'server_error', param, code } }), 'error');
 
 export const imageStreamError = ({ end }: UnfinishedStream): string =>
-  imageErrorEvent(ENDS[end].code, ENDS[end].message);
+  imageErrorEvent(textOf(end).code, textOf(end).message);
 
 const PING = sse('{"type": "ping"}', 'ping');
 export const heartbeatFor = (dialect: Dialect): string => (dialect === 'messages' ? PING : SSE_COMMENT);

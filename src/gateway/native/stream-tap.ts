@@ -1,7 +1,7 @@
 /** The tap of a stream: searches whole chunks natively, and parses only the events that can hold usage. */
 import { blockData, lastBlockEnd, nextBlockEnd } from '../../core/index.ts';
 import { codecOf, type HubUsage, mergeReports } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import type { Dialect, ErrorCode } from '../../rules/index.ts';
 import { type CallTimes, OutputMeter } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import { modelName } from '../billing/usage.ts';
@@ -109,6 +109,7 @@ export class StreamTap implements taps.Tap {
       isComplete: last !== undefined,
       isFinished: this.#dialect === 'chat' && lastEvent !== undefined && taps.isFinishOfChat(lastEvent),
       isError: last !== undefined && isError(last.event),
+      errorCode: last && isError(last.event) ? errorCodeOf(this.#dialect, last.data) : undefined,
       id: typeof id === 'string' ? id : undefined,
       model: opening && modelName(modelOf(opening.event)),
       ownedIds: [...(closing ? taps.USAGE_FORMS[this.#dialect].ownedIn(closing.event) : []), ...this.#files],
@@ -156,6 +157,11 @@ export class StreamTap implements taps.Tap {
     }
     return false;
   }
+}
+
+function errorCodeOf(dialect: Dialect, data: string): ErrorCode | undefined {
+  const [event] = codecOf(dialect).upstream.openDecoder({ requestId: '' }).push(data);
+  return event?.kind === 'error' ? event.error.code : undefined;
 }
 
 /** Lines may end in CR alone, which no provider uses; then the whole stream is one incomplete block until its end. */

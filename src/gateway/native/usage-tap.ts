@@ -3,7 +3,7 @@
  * reads usage, id and the terminal event. Never fails the response.
  */
 import type { HubUsage } from '../../dialects/index.ts';
-import type { Dialect } from '../../rules/index.ts';
+import type { Dialect, ErrorCode } from '../../rules/index.ts';
 import type { ImageCount } from '../billing/call-facts.ts';
 import { withServiceTier } from '../billing/usage.ts';
 import type { CachedContent } from '../objects/cached-content.ts';
@@ -19,6 +19,8 @@ export interface TapResult {
    */
   readonly isFinished?: boolean;
   readonly isError: boolean;
+  /** Of the catalogue, where the response ended with an error. */
+  readonly errorCode?: ErrorCode | undefined;
   readonly id: string | undefined;
   /** Ids in the response that later requests may name. */
   readonly ownedIds: readonly string[];
