@@ -749,6 +749,11 @@ export interface RevisionsRow {
   revision: Generated<bigint>;
 }
 
+export interface SchemaVersionsRow {
+  migration: string;
+  oldest_version: string;
+}
+
 export interface SecretsRow {
   name: string;
   sealed: string;
@@ -1083,6 +1088,7 @@ export interface Rows {
   request_hours_due: RequestHoursDueRow;
   requests: RequestsRow;
   revisions: RevisionsRow;
+  schema_versions: SchemaVersionsRow;
   secrets: SecretsRow;
   stored_bytes: StoredBytesRow;
   stored_responses: StoredResponsesRow;

@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { checkExports } from './check-exports.ts';
 import { checkImports } from './check-imports.ts';
+import { checkMigrations } from './check-migrations.ts';
 import { checkWaits } from './check-waits.ts';
 import { checkClauses } from './clauses.ts';
 import { copyKustomization } from './deploy-files.ts';
@@ -91,6 +92,7 @@ const STEPS: readonly [string, () => string[] | Promise<string[]>][] = [
   ['clauses', checkClauses],
   ['sets of tests', checkTestSets],
   ['tests that pages name', checkProofs],
+  ['migrations', () => checkMigrations()],
   ['waits of tests', checkWaits],
   ['generated files', staleFiles],
   ['schemas', checkSchemas],

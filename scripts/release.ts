@@ -9,9 +9,10 @@ import { type Part, runPart } from './parts.ts';
 
 const PARTS = {
   all: {
-    about: 'tests, package, deploy, sdks and guides, one after the other',
+    about: 'tests, package, deploy, sdks, guides and back, one after the other',
     run: async () => {
-      for (const part of [PARTS.tests, PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides]) await part.run();
+      for (const part of [PARTS.tests, PARTS.package, PARTS.deploy, PARTS.sdks, PARTS.guides, PARTS.back])
+        await part.run();
     },
   },
   tests: {
@@ -44,6 +45,11 @@ const PARTS = {
   cut: {
     about: 'cut 0.3.0: dates the changelog, writes the version, commits, tags and packs; the tree must be clean',
     run: cut,
+  },
+  back: {
+    about:
+      'runs the code of the last release beside and after this one, and counts the calls; --from v0.2.0, --calls 200',
+    run: () => import('./release-back.ts'),
   },
   dashboard: {
     about: 'every panel of the dashboard on a real Prometheus under traffic, after a change to it; five minutes',

@@ -34,7 +34,7 @@ test('serve ends after SIGTERM although a handle is still open, and names it', a
     DATA_DIR: folder,
     DATABASE_URL: own.url,
   };
-  const server = launch(['serve', '--no-worker'], settings, LEAK);
+  const server = launch(['serve', '--no-worker'], settings, { preload: LEAK });
   try {
     await server.until(/Dragoman is ready/);
     assert.equal(await server.stop(), 0, server.output());

@@ -24,6 +24,7 @@ const TIME_FIRST =
 
 export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   users: { by: 'user', column: 'id' },
+  schema_versions: reference,
   wallets: user,
   leases: user,
   wishes: user,

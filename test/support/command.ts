@@ -16,6 +16,8 @@ export interface CommandOptions {
   /** Path of the Node that runs the launcher; by default the one that runs the tests runs the program. */
   readonly node?: string;
   readonly stdin?: string;
+  /** The path of the launcher of another version. */
+  readonly program?: string;
   /** Runs as this user; only root can. */
   readonly uid?: number;
 }
@@ -26,9 +28,12 @@ export class Command {
   stderr = '';
   readonly ended: Promise<CommandResult>;
 
-  constructor(args: readonly string[], { env = {}, node, stdin = '', uid }: CommandOptions = {}) {
+  constructor(
+    args: readonly string[],
+    { env = {}, node, stdin = '', uid, program = node ? LAUNCHER : PROGRAM }: CommandOptions = {},
+  ) {
     const { PATH, HOME, TMPDIR } = process.env;
-    this.process = spawn(node ?? process.execPath, [node ? LAUNCHER : PROGRAM, ...args], {
+    this.process = spawn(node ?? process.execPath, [program, ...args], {
       // The machine may be so busy with other tests that a server would refuse requests.
       env: { PATH, HOME, TMPDIR, DEMO: 'off', PORT: '0', WORKERS: '1', SHEDDING: 'off', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -62,7 +62,7 @@ export class CrashLane {
     return launch(
       ['serve', ...(this.#options.worker ? [] : ['--no-worker']), ...args],
       { ...settings, ...env },
-      PRELOAD,
+      { preload: PRELOAD },
     );
   }
 

@@ -14,9 +14,19 @@ export interface LaunchedProcess {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** `preload` is a module that the process loads first; it can receive IPC messages. */
-export function launch(args: readonly string[], env: Record<string, string>, preload?: URL): LaunchedProcess {
-  const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), PROGRAM, ...args], {
+export interface LaunchOptions {
+  /** A module that the process loads first; it can receive IPC messages. */
+  readonly preload?: URL;
+  /** The path of the launcher of another version. */
+  readonly program?: string;
+}
+
+export function launch(
+  args: readonly string[],
+  env: Record<string, string>,
+  { preload, program = PROGRAM }: LaunchOptions = {},
+): LaunchedProcess {
+  const child = spawn(process.execPath, [...(preload ? ['--import', preload.href] : []), program, ...args], {
     // The machine may be so busy with other tests that a server would refuse requests.
     env: { PATH: process.env.PATH ?? '', WORKERS: '1', SHEDDING: 'off', ...env },
     stdio: ['pipe', 'pipe', 'pipe', ...(preload ? (['ipc'] as const) : [])],

@@ -6,7 +6,9 @@ export { checkConnection, connect, type Database, openDatabase, type StoreServic
 export { deleteBatch } from './delete-batch.ts';
 export { claimServer, type Embedded, EmbeddedUnavailable, joinEmbedded } from './embedded/index.ts';
 export { copyEncoded, type EncodedRows, encodeRows } from './encoded-rows.ts';
-export { isMigrated, MigrationError, type MigrationState, migrate, migrateTo, readMigrationState } from './migrate.ts';
+export { migrate, migrateTo } from './migrate.ts';
+export { MigrationError, oldestVersionOf } from './migration-files.ts';
+export { findRefusal, type MigrationState, newerSchemaNote, readMigrationState } from './migration-state.ts';
 export { DUE_SOON, type Job, LOOK_MS, type OpenWork } from './open-work.ts';
 export { likePattern } from './pattern.ts';
 export { DatabaseUnavailable, type PoolLimits } from './pool.ts';

@@ -1,64 +1,109 @@
 /** Runs migrations/*.sql in order, forward only. Replicas that start at once wait for the lock of the first. */
-import { readdir, readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { type Migration, type MigrationResultSet, Migrator } from 'kysely/migration';
 import { errorText } from '../../core/index.ts';
+import { isEarlier } from '../version.ts';
 import { openDatabase } from './db.ts';
+import { FIRST_WAY_BACK, MigrationError, type MigrationFile, readMigrationFiles } from './migration-files.ts';
+import { findRefusal, type MigrationState, readMigrationState } from './migration-state.ts';
 import { DatabaseUnavailable } from './pool.ts';
-import type { Db } from './rows.ts';
+import type { Db, Tx } from './rows.ts';
 
-const FOLDER = new URL('../../../migrations/', import.meta.url);
-
-export class MigrationError extends Error {}
-
-/** An index over a large table takes minutes to build. */
+/** An index over a large table takes minutes to build, and other replicas wait for it. */
 const STATEMENT_MS = 3_600_000;
 
 /** How long a session whose connection was lost may take to end. */
 const LOOK_MS = 60_000;
 const LOOKS = 5;
 const LOOK_PAUSE_MS = 1_000;
-/** The advisory lock of the migrator, which a migration holds until it is over. */
-const MIGRATOR_LOCK = 3_853_314_791_062_309_107n;
 
-/** Returns the migrations that were run. Looks first itself: the migrator would read the catalogue of the whole database. */
-export const migrate = (url: string): Promise<string[]> =>
-  runMigrations(url, async (migrator, db) => ((await isCurrent(db)) ? {} : migrator.migrateToLatest()));
+/** Held until a migration is over. That of version 0.2.0 too, which may start at the same time. */
+const LOCK = 3_853_314_791_062_309_107n;
+
+export interface Migrated extends Pick<MigrationState, 'unknown'> {
+  /** The migrations that were run. */
+  readonly run: readonly string[];
+}
+
+/** Looks first without the lock. Throws if this version cannot run on the database. */
+export const migrate = (url: string): Promise<Migrated> => runMissing(url, () => true);
 
 /** As `migrate`, up to and including the named migration: brings an empty database to the schema of an earlier version. */
-export const migrateTo = (url: string, name: string): Promise<string[]> =>
-  runMigrations(url, (migrator) => migrator.migrateTo(name), name);
+export const migrateTo = (url: string, last: string): Promise<Migrated> => runMissing(url, (name) => name <= last);
 
 /** Uses connections of its own, because its statements may take long. */
-async function runMigrations(
-  url: string,
-  run: (migrator: Migrator, db: Db) => Promise<MigrationResultSet>,
-  last?: string,
-): Promise<string[]> {
+async function runMissing(url: string, isDue: (name: string) => boolean): Promise<Migrated> {
   const own = openDatabase(url, 1, { statementMs: STATEMENT_MS });
   try {
-    const { missing } = await readMigrationState(own.db);
-    const { error, results = [] } = await run(migratorOf(own.db), own.db);
-    if (isLoss(error)) {
-      const wanted = missing.filter((name) => last === undefined || name <= last);
-      return await findOutcome(url, wanted, error);
-    }
-    if (error) throw new MigrationError(explain(error), { cause: error });
-    return results.map((result) => result.migrationName);
+    const { missing, unknown } = await readRunnable(own.db);
+    const wanted = missing.filter(isDue);
+    if (wanted.length === 0) return { run: [], unknown };
+    const run = await own.db
+      .transaction()
+      .execute((tx) => runUnderLock(tx, wanted))
+      .catch((error: unknown) => {
+        if (isLoss(error)) return findOutcome(url, wanted, error);
+        throw error;
+      });
+    return { run, unknown };
   } finally {
     await own.close();
   }
 }
 
-/** The migrator reports what it could not do afterwards with the connection, in place of its loss. */
+/** Another replica may have run some of them meanwhile. */
+async function runUnderLock(tx: Tx, wanted: readonly string[]): Promise<readonly string[]> {
+  await sql`select set_config('lock_timeout', ${String(STATEMENT_MS)}, true)`.execute(tx);
+  await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(tx);
+  const { missing } = await readRunnable(tx);
+  await createTables(tx);
+  const files = (await readMigrationFiles()).filter(({ name }) => missing.includes(name) && wanted.includes(name));
+  for (const file of files) await runFile(tx, file);
+  return files.map(({ name }) => name);
+}
+
+async function readRunnable(db: Db | Tx): Promise<MigrationState> {
+  const state = await readMigrationState(db);
+  const refusal = findRefusal(state);
+  if (refusal !== undefined) throw new MigrationError(refusal);
+  return state;
+}
+
+/** Which migrations a database has run. `kysely_migration` is that of version 0.2.0 and before. */
+async function createTables(tx: Tx): Promise<void> {
+  await sql`create table if not exists kysely_migration (
+    name varchar(255) primary key, timestamp varchar(255) not null)`.execute(tx);
+  await sql`create table if not exists schema_versions (
+    migration text primary key, oldest_version text not null)`.execute(tx);
+}
+
+async function runFile(tx: Tx, file: MigrationFile): Promise<void> {
+  try {
+    await sql.raw(file.text).execute(tx);
+    await record(tx, file);
+  } catch (error) {
+    if (isLoss(error)) throw error;
+    throw new MigrationError(`The migration ${file.name} failed and was rolled back: ${errorText(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Version 0.2.0 starts only when `kysely_migration` has exactly its own migrations, and reads no other table. */
+async function record(tx: Tx, { name, oldestVersion }: MigrationFile): Promise<void> {
+  if (oldestVersion === undefined || isEarlier(FIRST_WAY_BACK.version, oldestVersion))
+    await sql`insert into kysely_migration (name, timestamp) values (${name}, now()::text)`.execute(tx);
+  if (oldestVersion !== undefined)
+    await tx.insertInto('schema_versions').values({ migration: name, oldest_version: oldestVersion }).execute();
+}
+
+/** The query builder reports what it could not do afterwards with the connection, in place of its loss. */
 const isLoss = (error: unknown): error is Error =>
   error instanceof DatabaseUnavailable ||
   (error instanceof Error && /connection has been discarded/.test(error.message));
 
 /** What became of migrations whose connection was lost: the last message that was lost may have been that of their commit. */
-async function findOutcome(url: string, wanted: string[], cause: Error): Promise<string[]> {
+async function findOutcome(url: string, wanted: readonly string[], cause: Error): Promise<readonly string[]> {
   const loss = cause instanceof DatabaseUnavailable ? cause.message : 'The database connection was lost.';
   const done = await readWhenOver(url).catch((error: unknown) => {
     throw new MigrationError(
@@ -82,7 +127,7 @@ async function readWhenOver(url: string): Promise<readonly string[]> {
     const own = openDatabase(url, 1, { statementMs: LOOK_MS });
     try {
       return await own.db.transaction().execute(async (tx) => {
-        await sql`select pg_advisory_xact_lock(${MIGRATOR_LOCK})`.execute(tx);
+        await sql`select pg_advisory_xact_lock(${sql.lit(LOCK)})`.execute(tx);
         return (await readMigrationState(tx)).done;
       });
     } catch (error) {
@@ -92,49 +137,4 @@ async function readWhenOver(url: string): Promise<readonly string[]> {
       await own.close();
     }
   }
-}
-
-/** True when every migration of this version has been run. */
-export const isMigrated = async (db: Db): Promise<boolean> => (await readMigrationState(db)).missing.length === 0;
-
-/** True when the database has exactly the migrations of this version. */
-async function isCurrent(db: Db): Promise<boolean> {
-  const { done, missing } = await readMigrationState(db);
-  return missing.length === 0 && done.length === Object.keys(await readMigrations()).length;
-}
-
-export interface MigrationState {
-  /** The migrations that the database has run, also those that this version does not know. */
-  readonly done: readonly string[];
-  /** The migrations of this version that the database lacks. */
-  readonly missing: readonly string[];
-}
-
-/** Changes nothing: without a table of migrations, none was run. */
-export async function readMigrationState(db: Db): Promise<MigrationState> {
-  const { rows: tables } = await sql<{ found: boolean }>`
-    select to_regclass('kysely_migration') is not null as found`.execute(db);
-  const { rows } = tables[0]?.found
-    ? await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
-    : { rows: [] };
-  const done = rows.map(({ name }) => name);
-  return { done, missing: Object.keys(await readMigrations()).filter((name) => !done.includes(name)) };
-}
-
-const migratorOf = (db: Db): Migrator => new Migrator({ db, provider: { getMigrations: readMigrations } });
-
-async function readMigrations(): Promise<Record<string, Migration>> {
-  const files = (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
-  const migrations = files.map(async (file): Promise<[string, Migration]> => {
-    const text = await readFile(new URL(file, FOLDER), 'utf8');
-    return [basename(file, '.sql'), { up: async (db) => void (await sql.raw(text).execute(db)) }];
-  });
-  return Object.fromEntries(await Promise.all(migrations));
-}
-
-function explain(error: unknown): string {
-  const message = errorText(error);
-  return message.includes('is missing')
-    ? `The database was migrated by a newer version of Dragoman; start that version. (${message})`
-    : `A migration failed and was rolled back: ${message}`;
 }

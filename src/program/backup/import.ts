@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type AuditAction, PEPPER_LOCATION } from '../../access/keys/index.ts';
 import { codeOf, createSealer, WrongMasterKey } from '../../core/index.ts';
 import * as postgres from '../../platform/db/index.ts';
-import { version } from '../../platform/version.ts';
+import { isEarlier, version } from '../../platform/version.ts';
 import { SESSION_SETTINGS } from './export.ts';
 import { BackupError, FrameReader, Header, parseContent, Sequences, TableStart } from './frames.ts';
 import { type ExportedTable, OPTIONAL_TABLES, PARTITION_FUNCTIONS, quoted, readTables } from './tables.ts';
@@ -94,10 +94,15 @@ async function prepareSchema(database: postgres.Database, header: Header): Promi
   const { done, missing } = await postgres.readMigrationState(database.db);
   const known = new Set([...done, ...missing]);
   const newest = header.migrations.at(-1) ?? '';
-  if (header.migrations.some((name) => !known.has(name)))
+  if (header.migrations.some((name) => !known.has(name))) {
+    // A version may run on a schema that is newer than itself.
+    const other = isEarlier(version, header.dragoman)
+      ? `Dragoman ${header.dragoman} or later`
+      : 'the version that made the migration';
     throw new BackupError(
-      `Dragoman ${header.dragoman} wrote it, with the migration ${newest}, which this version ${version} lacks. Import it with Dragoman ${header.dragoman} or later`,
+      `Dragoman ${header.dragoman} wrote it, with the migration ${newest}, which this version ${version} lacks. Import it with ${other}`,
     );
+  }
   const later = done.filter((name) => !header.migrations.includes(name));
   if (later.length > 0)
     throw new BackupError(

@@ -16,6 +16,7 @@ export interface Queries {
 const LEFT_OUT = [
   'kysely_migration',
   'kysely_migration_lock',
+  'schema_versions',
   'alarms',
   'account_loads',
   'ledger_checkpoint',

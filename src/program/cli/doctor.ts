@@ -141,12 +141,9 @@ const unusable = (error: unknown): Finding => bad('Database', firstLineOf(error)
 /** A database of another version is not opened further, because that would migrate it. */
 const checkInstallation = (config: Config, check: CheckContents): Promise<Finding[]> =>
   checkOpened(openCommandStore(config), async ({ database }) => {
-    const schema = await readMigrationState(database.db);
-    return [
-      installation.checkSchema(schema),
-      // Opening the context migrates and decrypts secrets; success proves the database and the master key.
-      ...(installation.isOfOtherVersion(schema) ? [] : await checkOpened(openCommandContext(config), check)),
-    ];
+    const schema = installation.checkSchema(await readMigrationState(database.db));
+    // Opening the context migrates and decrypts secrets; success proves the database and the master key.
+    return schema.state === 'bad' ? [schema] : [schema, ...(await checkOpened(openCommandContext(config), check))];
   });
 
 async function checkOpened<S extends Store>(opening: Promise<S>, check: (store: S) => Promise<Finding[]>) {

@@ -6,23 +6,30 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, DAY_MS, errorText, systemClock } from '../../core/index.ts';
 import type { Config } from '../../platform/config.ts';
-import { type Db, firstRow, type MigrationState } from '../../platform/db/index.ts';
+import { type Db, findRefusal, firstRow, type MigrationState, newerSchemaNote } from '../../platform/db/index.ts';
 import { version } from '../../platform/version.ts';
 import { consoleFolder } from '../server/index.ts';
 import { bad, type Finding, good, judged, note } from './finding.ts';
 
 const MIN_FREE_BYTES = 2 ** 30;
 
-/** A database of another version is left as it is: servers may run on it. An empty one is not in use. */
-export const isOfOtherVersion = ({ done, missing }: MigrationState): boolean => done.length > 0 && missing.length > 0;
+const NOT_CHECKED = 'The database was not checked further';
 
-export const checkSchema = (state: MigrationState): Finding =>
-  isOfOtherVersion(state)
-    ? bad(
-        'Version',
-        `Dragoman ${version} needs ${state.missing.length} migrations that the database lacks, up to ${state.missing.at(-1)}; export it, then start this version or run "dragoman migrate". The database was not checked further`,
-      )
-    : good('Version', `Dragoman ${version}, schema ${state.done.at(-1) ?? state.missing.at(-1)}`);
+/** A bad finding: the database of another version is left as it is, because servers may run on it. An empty one is not in use. */
+export function checkSchema(state: MigrationState): Finding {
+  const { done, missing } = state;
+  const refusal = findRefusal(state);
+  if (refusal !== undefined) return bad('Version', `${refusal} ${NOT_CHECKED}`);
+  if (done.length > 0 && missing.length > 0)
+    return bad(
+      'Version',
+      `Dragoman ${version} needs ${missing.length} migrations that the database lacks, up to ${missing.at(-1)}; export it, then start this version or run "dragoman migrate". ${NOT_CHECKED}`,
+    );
+  const newer = newerSchemaNote(state);
+  return newer === undefined
+    ? good('Version', `Dragoman ${version}, schema ${done.at(-1) ?? missing.at(-1)}`)
+    : note('Version', newer);
+}
 
 /** Leases, cooldowns and links compare times of servers with times of the database. */
 const NOTED_DRIFT_MS = 2_000;

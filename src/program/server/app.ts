@@ -11,7 +11,7 @@ import { createGateway, type Gateway } from '../../gateway/index.ts';
 import { CaptureLog } from '../../observe/request-log/index.ts';
 import type { Warnings } from '../../observe/warnings/index.ts';
 import { shareOf, WHOLE_MACHINE } from '../../platform/cluster/index.ts';
-import { type Db, isMigrated } from '../../platform/db/index.ts';
+import { type Db, findRefusal, readMigrationState } from '../../platform/db/index.ts';
 import { PublicFetcher } from '../../platform/outbound/index.ts';
 import * as http from '../../platform/web/index.ts';
 import { BODY_BYTES, type Operation, type OperatorOperation, SPOOL_BYTES } from '../../rules/index.ts';
@@ -123,9 +123,9 @@ const READY_MS = 2_000;
 function databaseProblems(db: Db, clock: Clock): () => Promise<string | undefined> {
   let checking: Promise<string | undefined> | undefined;
   const check = async (): Promise<string | undefined> => {
-    const migrated = await isMigrated(db).catch(() => undefined);
-    if (migrated === undefined) return SILENT;
-    return migrated ? undefined : 'the database is not migrated';
+    const schema = await readMigrationState(db).catch(() => undefined);
+    if (schema === undefined) return SILENT;
+    return findRefusal(schema) ?? (schema.missing.length === 0 ? undefined : 'the database is not migrated');
   };
   return () => {
     checking ??= check().finally(() => {

@@ -54,11 +54,13 @@ export async function openContext(config: Config, options: ContextOptions = {}):
   const store = await openStore(config, options);
   const { database } = store;
   try {
-    await postgres.migrate(database.url);
+    const newer = postgres.newerSchemaNote(await postgres.migrate(database.url));
     const sealer = createSealer(await loadMasterKeys(config, database.db));
     const pepper = await loadPepper(database.db, sealer);
     const isFresh = (await database.db.selectFrom('groups').select('id').limit(1).execute()).length === 0;
-    return { ...store, log: log ?? createLog(config.LOG_LEVEL), clock, sealer, secrets: { pepper, sealer }, isFresh };
+    const ownLog = log ?? createLog(config.LOG_LEVEL);
+    if (newer !== undefined) ownLog.warn('schema.newer_found', { message: newer });
+    return { ...store, log: ownLog, clock, sealer, secrets: { pepper, sealer }, isFresh };
   } catch (error) {
     await store.close().catch(() => {});
     throw explainDatabase(error);

@@ -16,7 +16,7 @@ test('tasks of earlier versions that share a task of the provider are migrated, 
     await storeTask(db, { ...bound, id: 'task_1', account_id: 'one' });
     await storeTask(db, { ...bound, id: 'task_2', account_id: 'one' });
     await storeTask(db, { user_id: 'ann', id: 'task_3', account_id: 'two', submission: 'unknown' });
-    assert.ok((await migrate(own.url)).includes('0053_provider_tasks'));
+    assert.ok((await migrate(own.url)).run.includes('0053_provider_tasks'));
     const claim = (upstreamId: string, key: string, id = 'task_3') =>
       db.transaction().execute((tx) => {
         const provider = { key: Buffer.from(key), accountIds: ['one', 'two'] };
