@@ -12,6 +12,8 @@ export interface GatewayOptions {
   readonly tree?: string;
   /** Settings beyond those of every gateway here. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Of its accounts, in place of what all gateways here have. */
+  readonly account?: Readonly<Record<string, unknown>>;
   /** Runs on the core of the targets alone; by default it does. */
   readonly isPinned?: boolean;
   /** Receives a CPU profile when the gateway stops. */
@@ -22,12 +24,12 @@ const GROUPS = ['messages', 'responses', 'generate'] as const;
 const keyOf = (group: Dialect): string => `bench-key-for-the-${group}-group`;
 
 export async function startGateway(
-  { name, tree = ROOT, env = {}, isPinned = true, profileFolder }: GatewayOptions,
+  { name, tree = ROOT, env = {}, account = {}, isPinned = true, profileFolder }: GatewayOptions,
   upstreamPort: number,
 ): Promise<Target> {
   const folder = createWorkFolder();
   const port = await freePort();
-  writeFileSync(join(folder, 'setup.json'), JSON.stringify(setupOf(`http://127.0.0.1:${upstreamPort}`)));
+  writeFileSync(join(folder, 'setup.json'), JSON.stringify(setupOf(`http://127.0.0.1:${upstreamPort}`, account)));
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
   const args = [...flags, join(tree, 'bin/dragoman.js'), 'serve', '--config', join(folder, 'setup.json')];
   const process = start(globalThis.process.execPath, args, isPinned ? CORES?.target : undefined, {
@@ -47,7 +49,7 @@ export async function startGateway(
   return whenReady({ name, process, port, headers, folder });
 }
 
-const setupOf = (upstream: string): object => ({
+const setupOf = (upstream: string, account: GatewayOptions['account']): object => ({
   groups: [
     { id: 'messages', style: 'messages' },
     { id: 'responses', style: 'responses' },
@@ -59,6 +61,7 @@ const setupOf = (upstream: string): object => ({
     base_url: group === 'responses' ? `${upstream}/v1` : upstream,
     api_key: 'mock-credential',
     max_concurrency: 100_000,
+    ...account,
   })),
   // With prices, so that every call is reserved, charged and written to the journal.
   models: [{ id: 'bench-*', groups: GROUPS, prices: { input: '3', cached_input: '0.3', output: '15' } }],

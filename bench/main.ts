@@ -20,6 +20,11 @@ const PARTS = {
       'more load than one gateway can serve, beside a server that only refuses; --seconds, --factor, --connections',
     run: () => import('./overload.ts'),
   },
+  bursts: {
+    about:
+      '1,500 streams of two seconds and 200 calls of 400 KB at once, with one and two workers; --streams, --large, --workers',
+    run: () => import('./bursts.ts'),
+  },
   connections: {
     about:
       "new connections beside Node's own server, a crowd of 1,500, health checks, two workers; a minute; --seconds",

@@ -16,8 +16,8 @@ export type Priority = SheddablePriority | 'never';
 export interface ShedRow {
   readonly means: string;
   /**
-   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples. A saturated turn takes
-   * about 100 ms.
+   * Refusals begin when the event loop is this late, as the median of `SHED_WINDOW` samples: where being late costs a
+   * call more than being refused and sent again. Below the 3 s after which a health check calls the server unready.
    */
   readonly delayMs: number;
   /** Large bodies are refused when they would fill more than this part of `BODY_MEMORY_BYTES`. */
@@ -25,12 +25,12 @@ export interface ShedRow {
 }
 
 export const SHEDDING: Readonly<Record<SheddablePriority, ShedRow>> = {
-  list: { means: 'lists and reports of callers', delayMs: 50, bodyShare: 0.5 },
-  image: { means: 'image requests and downloads of results', delayMs: 75, bodyShare: 0.75 },
-  text: { means: 'text requests and WebSocket turns', delayMs: 100, bodyShare: 0.9 },
+  list: { means: 'lists and reports of callers', delayMs: 250, bodyShare: 0.5 },
+  image: { means: 'image requests and downloads of results', delayMs: 1_000, bodyShare: 0.75 },
+  text: { means: 'text requests and WebSocket turns', delayMs: 2_000, bodyShare: 0.9 },
   create: {
     means: 'creation of video tasks and assets, the admin API and the console',
-    delayMs: 200,
+    delayMs: 2_500,
     bodyShare: 1,
   },
 };
@@ -45,11 +45,8 @@ export const SHED_LONG_TURN_MS = 100;
 export const SHED_WINDOW = 15;
 /** During an overload, the part of the requests that is admitted follows the median of so many samples. */
 export const SHED_RECENT = 3;
-/**
- * The delay that this part is steered to. A refusal waits about as long; with less, refusals would take the time of
- * served requests.
- */
-export const SHED_TARGET_MS = 30;
+/** The part of `delayMs` that the delay is steered to during an overload. A refusal waits about as long. */
+export const SHED_TARGET_SHARE = 0.25;
 /**
  * Factors of the admitted part with every sample. A refusal costs a fifth of a request, so that below the minimum
  * refusals would take most of the time.

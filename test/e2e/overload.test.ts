@@ -187,6 +187,20 @@ const head = (path: string, key: string, bytes: number): string =>
     ['content-length', String(bytes)],
   ]);
 
+test('a key with few calls is served while one with many is refused', async () => {
+  const [few, many] = [TEXT.messages ?? assert.fail(), TEXT.chat ?? assert.fail()];
+  assert.equal((await few.send()).status, 200);
+  const held = Array.from({ length: 40 }, () => new Wire(gateway.url));
+  for (const wire of held) wire.send(head('/v1/chat/completions', keys.openai ?? '', 200));
+  const open = async (): Promise<number> =>
+    Number(/^dragoman_open_requests (\d+)/m.exec(await (await fetch(`${gateway.url}/metrics`)).text())?.[1]);
+  await until('the calls of the other key', async () => (await open()) > held.length);
+  overload('text');
+  await refusal(many.send);
+  await assertNotRefused(few.send);
+  for (const wire of held) wire.end();
+});
+
 test('a request is refused before its body arrives and without reading its key', async () => {
   overload('text');
   sim.journal.clear();

@@ -7,6 +7,7 @@ import { errorFormatOf, FOREIGN_PATHS, INFERENCE_ENDPOINTS } from '../../rules/i
 import * as http from '../http/index.ts';
 import type { BodyBudget } from './body-budget.ts';
 import { type AnyOperation, Call, type Handler } from './call.ts';
+import { CallsByCaller } from './calls-by-caller.ts';
 import type { Certificate } from './certificate.ts';
 import { clientAddress, proxyReporter } from './client-address.ts';
 import type { Cors } from './cors.ts';
@@ -59,6 +60,7 @@ export type Web = ReturnType<typeof createWeb>;
 
 interface WebState extends WebOptions {
   readonly openCalls: core.IndexedList<Call>;
+  readonly callers: CallsByCaller;
   readonly sendRefusal: SendRefusal;
   /** A request was refused. */
   readonly reportShed: () => void;
@@ -73,6 +75,7 @@ export function createWeb(options: WebOptions) {
       ROUTES.map(({ operation }) => [operation, withStateCheck(operation, options, () => isStopping)]),
     ) as Record<Route['operation'], Handler>,
     openCalls: new core.IndexedList(),
+    callers: new CallsByCaller(),
     sendRefusal: refusalSender(options.renderError),
     reportShed: shedReporter(options),
   };
@@ -123,7 +126,7 @@ export function createWeb(options: WebOptions) {
     listen: (sockets: readonly http.ListeningSocket[]): Promise<number> => listener.listen(sockets),
     /** Runs a call that is not an HTTP request of its own (a WebSocket turn). Logged and measured like any other. */
     run: (call: Call, handler: Handler): Promise<void> =>
-      runCall(state, call, isShed(state, call.operation) ? refuseOverloaded : handler),
+      runCall(state, call, isShed(state, call) ? refuseOverloaded : handler),
     /** Closes the listening sockets. Open connections are served, and close after their next response. */
     stopListening(): Promise<void> {
       draining = true;
@@ -155,7 +158,8 @@ function dispatch(options: WebState, exchange: Exchange, connection: http.Upgrad
   const match = matchRoute(request.method, path);
   if (!match && isPageOfConsole(request, path)) return redirectToConsole(options, exchange);
   if (!match) return respondUnrouted(options, toCall(options, exchange));
-  if (isShed(options, match.route.operation, bodyBytesOf(request))) return shed(options, exchange, match);
+  if (isShed(options, { operation: match.route.operation, request }, bodyBytesOf(request)))
+    return shed(options, exchange, match);
   void runCall(options, toCall(options, exchange, match), options.handlers[match.route.operation]);
 }
 
@@ -204,7 +208,7 @@ function upgrade(options: WebState, exchange: Exchange, connection: http.Upgrada
   const route = ROUTES.find(({ operation, path }) => operation === 'responses.socket' && path === exchange.path);
   const call = toCall(options, exchange, route && { route, params: {} }, connection);
   const handler = route ? options.handlers[route.operation] : rejectUpgrade;
-  void runCall(options, call, isShed(options, call.operation) ? refuseUpgrade : handler);
+  void runCall(options, call, isShed(options, call) ? refuseUpgrade : handler);
 }
 
 const rejectUpgrade: Handler = () => {
@@ -263,11 +267,16 @@ function exchangeOf(request: http.IncomingRequest, response: http.OutgoingRespon
 async function runCall(options: WebState, call: Call, handler: Handler): Promise<void> {
   options.metrics.openRequests.value += 1;
   options.openCalls.add(call);
+  const leave = options.callers.begin(call.request);
+  const end = (): void => {
+    leave(call.hasKey);
+    finish(options, call);
+  };
   let isRunning = true;
   let waitsForHandler = false;
   call.onClose(() => {
     waitsForHandler = isRunning && call.isClientGone && call.endsWithHandler;
-    if (!waitsForHandler) finish(options, call);
+    if (!waitsForHandler) end();
   });
   try {
     const pending = handler(call);
@@ -285,7 +294,7 @@ async function runCall(options: WebState, call: Call, handler: Handler): Promise
     sendError(call, error, options.renderError);
   }
   isRunning = false;
-  if (waitsForHandler) finish(options, call);
+  if (waitsForHandler) end();
 }
 
 /** The time limit of the shutdown is over. */

@@ -3,6 +3,7 @@ import { type ApiError, type Clock, entryOf, fail, type Log, newRequestId } from
 import { PRIORITY_OF, type Priority, SHED_RETRY_SECONDS } from '../../rules/index.ts';
 import type { IncomingRequest, OutgoingResponse } from '../http/index.ts';
 import type { AnyOperation, Call, Handler } from './call.ts';
+import type { CallsByCaller } from './calls-by-caller.ts';
 import { idHeaders, JSON_HEADERS, type RenderError } from './send.ts';
 import { retrySeconds, type Shedder } from './shedder.ts';
 
@@ -10,8 +11,18 @@ interface Shedding {
   readonly shedder?: Shedder | undefined;
 }
 
-export const isShed = ({ shedder }: Shedding, operation: Call['operation'], bodyBytes = 0): boolean =>
-  shedder !== undefined && operation !== 'none' && shedder.refuses(priorityOf(operation), bodyBytes);
+interface CountedShedding extends Shedding {
+  readonly callers: CallsByCaller;
+}
+
+export const isShed = (
+  { shedder, callers }: CountedShedding,
+  { operation, request }: Pick<Call, 'operation' | 'request'>,
+  bodyBytes = 0,
+): boolean =>
+  shedder !== undefined &&
+  operation !== 'none' &&
+  shedder.refuses(priorityOf(operation), bodyBytes, () => callers.hasFew(request));
 
 /** An operator looks at the console just when a server is overloaded. */
 const priorityOf = (operation: AnyOperation): Priority =>

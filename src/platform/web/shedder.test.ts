@@ -7,7 +7,7 @@ import {
   SHED_RETRY_SECONDS,
   SHED_SAMPLE_MS,
   SHED_STEPS,
-  SHED_TARGET_MS,
+  SHED_TARGET_SHARE,
   SHED_WINDOW,
   SHEDDING,
 } from '../../rules/index.ts';
@@ -66,20 +66,21 @@ test('shedder ignores single late samples, as of a process that was stopped for 
   clock.samples(SHED_WINDOW, 0);
   clock.samples(1, 60_000);
   clock.samples(2, 0);
-  clock.samples((SHED_WINDOW >> 1) - 1, 500);
+  clock.samples((SHED_WINDOW >> 1) - 1, 5_000);
   for (const priority of PRIORITIES) assert.equal(admitted(shedder, priority), 100);
 });
 
 test('shedder admits less while the loop stays late, never nothing, and all again after it recovered', () => {
   const { clock, shedder } = open();
-  clock.samples(SHED_WINDOW, 300);
+  const late = SHEDDING.text.delayMs;
+  clock.samples(SHED_WINDOW, late);
   const first = admitted(shedder, 'text');
-  clock.samples(5, 300);
+  clock.samples(5, late);
   const second = admitted(shedder, 'text');
   assert.ok(first <= SHED_STEPS.start * 100 + 1 && second < first, `${first}, then ${second}`);
-  clock.samples(500, 300);
+  clock.samples(500, late);
   assert.ok(admitted(shedder, 'text') >= 1);
-  clock.samples(200, SHED_TARGET_MS - 1);
+  clock.samples(200, late * SHED_TARGET_SHARE - 1);
   assert.equal(admitted(shedder, 'text'), 100);
   assert.equal(shedder.refused.get('create'), 0);
 });
@@ -119,4 +120,23 @@ test('refused clients return at different times', () => {
   assert.equal(seconds.size, SHED_RETRY_SECONDS.max - SHED_RETRY_SECONDS.min + 1);
   assert.equal(Math.min(...seconds), SHED_RETRY_SECONDS.min);
   assert.equal(Math.max(...seconds), SHED_RETRY_SECONDS.max);
+});
+
+test('no text call is refused while the loop is as late as a burst of calls of seconds makes it', () => {
+  const { clock, shedder } = open();
+  clock.samples(10 * SHED_WINDOW, 1_000);
+  assert.equal(admitted(shedder, 'text'), 100);
+  assert.ok(admitted(shedder, 'list') < 100);
+});
+
+test('a caller with few calls is served while one with many is refused', () => {
+  const { clock, shedder } = open();
+  clock.samples(SHED_WINDOW, SHEDDING.text.delayMs);
+  const refused = { few: 0, many: 0 };
+  for (let n = 0; n < 100; n += 1) {
+    if (shedder.refuses('text', 0, () => true)) refused.few += 1;
+    if (shedder.refuses('text', 0, () => false)) refused.many += 1;
+  }
+  assert.equal(refused.few, 0);
+  assert.ok(refused.many >= 30, String(refused.many));
 });

@@ -50,11 +50,16 @@ export class Shedder {
     if (!this.#isStopped) this.#sample();
   }
 
-  /** Counts the request. `bodyBytes` is the announced length of its body, Infinity when it announces none. */
-  refuses(priority: rules.Priority, bodyBytes: number): boolean {
+  /**
+   * Counts the request. `bodyBytes` is the announced length of its body, Infinity when it announces none.
+   * `hasFew`: others have far more calls in flight than its caller, who is not refused because of theirs.
+   */
+  refuses(priority: rules.Priority, bodyBytes: number, hasFew = (): boolean => false): boolean {
     if (priority === 'never') return false;
     this.#sampleInTurn();
-    const isRefused = this.#classes.get(priority)?.refuses() === true || !this.#hasRoom(priority, bodyBytes);
+    const share = this.#classes.get(priority);
+    const isLate = share?.isReduced === true && !hasFew() && share.refuses();
+    const isRefused = isLate || !this.#hasRoom(priority, bodyBytes);
     if (isRefused) this.refused.set(priority, (this.refused.get(priority) ?? 0) + 1);
     return isRefused;
   }
@@ -92,8 +97,7 @@ export class Shedder {
     this.#samples += 1;
     const recent = medianOf(this.#latest(rules.SHED_RECENT));
     // The long median is only needed to begin, and nothing begins while the latest samples are in time.
-    const standing =
-      recent <= rules.SHED_TARGET_MS || this.#samples < rules.SHED_WINDOW ? 0 : medianOf([...this.#delays]);
+    const standing = recent <= LEAST_TARGET_MS || this.#samples < rules.SHED_WINDOW ? 0 : medianOf([...this.#delays]);
     for (const share of this.#classes.values()) share.adapt(standing, recent);
   }
 
@@ -105,6 +109,8 @@ export class Shedder {
   }
 }
 
+const LEAST_TARGET_MS = rules.SHEDDING.list.delayMs * rules.SHED_TARGET_SHARE;
+
 /** The part of the requests of one priority that is admitted: all of them until an overload begins. */
 class AdmittedShare {
   readonly #delayMs: number;
@@ -115,8 +121,11 @@ class AdmittedShare {
     this.#delayMs = delayMs;
   }
 
+  get isReduced(): boolean {
+    return this.#share < 1;
+  }
+
   refuses(): boolean {
-    if (this.#share === 1) return false;
     this.#credit += this.#share;
     if (this.#credit < 1) return true;
     this.#credit -= 1;
@@ -127,7 +136,7 @@ class AdmittedShare {
     const { start, shrink, grow, min } = rules.SHED_STEPS;
     if (this.#share === 1) {
       if (standingMs >= this.#delayMs) this.#share = start;
-    } else if (recentMs > rules.SHED_TARGET_MS) this.#share = Math.max(min, this.#share * shrink);
+    } else if (recentMs > this.#delayMs * rules.SHED_TARGET_SHARE) this.#share = Math.max(min, this.#share * shrink);
     else this.#share = Math.min(1, this.#share * grow);
   }
 }
