@@ -37,7 +37,12 @@ export interface OpenItem {
   index: number;
   /** Latest version of the item on the wire. */
   wire: JsonObject;
-  readonly parts: Map<string, Part>;
+  /** In the order of arrival; a part gets its hub index with its first text, so empty parts do not count. */
+  readonly parts: Part[];
+  /** The newest part of each number on the wire. */
+  readonly partByKey: Map<string, Part>;
+  /** A delta returned to the number of an earlier part, so that the order of the texts is not known. */
+  isMixed: boolean;
   args: string;
   callId?: string;
   /** Name of the call in its `item` event. */
@@ -45,45 +50,58 @@ export interface OpenItem {
   isEnded: boolean;
 }
 
-interface Part {
+export type PartKind = 'text' | 'refusal' | 'think';
+
+export interface Part {
   readonly open: OpenItem;
-  readonly kind: 'text' | 'refusal' | 'think';
-  readonly key: string;
+  readonly kind: PartKind;
+  key: string;
   index: number;
   text: string;
+  /** Its complete text arrived. */
+  isDone: boolean;
   readonly annotations: HubAnnotation[];
 }
 
-/**
- * Finds or creates the part of an event. A part gets its hub index
- * with its first text, so empty parts do not count.
- */
-export function partFor(open: OpenItem, kind: Part['kind'], wireIndex: unknown, raw = ''): Part {
-  const key = `${kind}${raw}${maybeCount(wireIndex) ?? 0}`;
-  return open.parts.get(key) ?? { open, kind, key, index: -1, text: '', annotations: [] };
+/** The number of a part as the wire has it: servers repeat numbers, leave them out, or count other parts too. */
+export const partKey = (kind: PartKind, wireIndex: unknown, raw = ''): string =>
+  `${kind}${raw}${maybeCount(wireIndex) ?? 0}`;
+
+export const newPart = (open: OpenItem, kind: PartKind, key: string): Part => ({
+  open,
+  kind,
+  key,
+  index: -1,
+  text: '',
+  isDone: false,
+  annotations: [],
+});
+
+/** The part that a delta continues, or a new one. */
+export function growingPart(open: OpenItem, kind: PartKind, key: string): Part {
+  const known = open.partByKey.get(key);
+  if (!known || known.isDone) return newPart(open, kind, key);
+  if (known.index === open.parts.length - 1) return known;
+  open.isMixed = true;
+  return newPart(open, kind, key);
 }
 
 export function addText(state: StreamState, part: Part, text: string): void {
   if (text === '') return;
   const { open } = part;
   if (part.index < 0) {
-    part.index = open.parts.size;
-    open.parts.set(part.key, part);
+    part.index = open.parts.length;
+    open.parts.push(part);
+    open.partByKey.set(part.key, part);
   }
   // Only the last part can grow.
-  if (part.index < open.parts.size - 1) {
+  if (part.index < open.parts.length - 1) {
     state.isInconsistent = true;
     return;
   }
   openItem(state, open);
   part.text += text;
   state.out.push({ kind: part.kind, index: open.index, part: part.index, text });
-}
-
-/** Emits what the complete text has beyond the deltas. Ignores a text that does not start with the deltas. */
-export function fillText(state: StreamState, part: Part, complete: string): void {
-  if (complete.length > part.text.length && complete.startsWith(part.text))
-    addText(state, part, complete.slice(part.text.length));
 }
 
 export function addAnnotation(state: StreamState, part: Part, annotation: HubAnnotation): void {
@@ -117,7 +135,7 @@ export function openItem(state: StreamState, open: OpenItem, isFinal = false): v
 export function endItem(state: StreamState, open: OpenItem): void {
   const type = maybeString(open.wire.type) ?? '';
   open.isEnded = true;
-  if (type === 'message' && open.parts.size === 0) return;
+  if (type === 'message' && open.parts.length === 0) return;
   openItem(state, open, true);
   if (open.index < 0) return items.isSeparateResult(open.wire) ? endWaiting(state, open.wire) : undefined;
   if (items.hasSeparateResult(open.wire)) {
@@ -166,8 +184,7 @@ function skeletonOf(open: OpenItem, context: items.ItemContext): HubItem {
 }
 
 function finishedItem(open: OpenItem, context: items.ItemContext): HubItem {
-  const { wire } = open;
-  const parts = [...open.parts.values()];
+  const { wire, parts } = open;
   const type = maybeString(wire.type) ?? '';
   if (type === 'message') return items.messageOf(wire, parts.map(toHubPart));
   const texts = parts.map((part) => part.text);

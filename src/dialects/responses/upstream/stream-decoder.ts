@@ -11,6 +11,7 @@ import { decodeAnnotation, decodeAnnotations } from '../annotations.ts';
 import { decodeErrorObject } from '../errors.ts';
 import { contentOf } from '../read-output.ts';
 import { decodeUsage } from '../usage.ts';
+import { type CompleteText, completeTexts, endText } from './complete-texts.ts';
 import { omittedIn, responseError, responseStop } from './decode-reply.ts';
 import * as opened from './open-items.ts';
 
@@ -58,11 +59,9 @@ interface State extends opened.StreamState {
 type Handler = (event: JsonObject, state: State) => void;
 type Rows = readonly (readonly [type: string, Handler])[];
 
-type PartKind = 'text' | 'refusal' | 'think';
-
 /** How events carry the text of a part. */
 interface TextEvents {
-  readonly kind: PartKind;
+  readonly kind: opened.PartKind;
   /** Of the item. */
   readonly type: 'message' | 'reasoning';
   /** Member with the place of the part in the item. */
@@ -75,15 +74,20 @@ interface TextEvents {
 
 /** Handlers of the deltas of a text, and of the whole text at its end. */
 function onText(name: string, { kind, type, index, field, raw }: TextEvents): Rows {
-  const grow =
-    (add: typeof opened.addText, member: string): Handler =>
-    (event, state) => {
-      const open = growingItem(event, state, type);
-      if (open) add(state, opened.partFor(open, kind, event[index], raw), maybeString(event[member]) ?? '');
-    };
+  const delta: Handler = (event, state) => {
+    const open = growingItem(event, state, type);
+    if (!open) return;
+    const part = opened.growingPart(open, kind, opened.partKey(kind, event[index], raw));
+    opened.addText(state, part, maybeString(event.delta) ?? '');
+  };
+  const done: Handler = (event, state) => {
+    const open = growingItem(event, state, type);
+    const key = opened.partKey(kind, event[index], raw);
+    if (open) endText(state, open, { kind, key, text: maybeString(event[field]) ?? '' });
+  };
   return [
-    [`response.${name}.delta`, grow(opened.addText, 'delta')],
-    [`response.${name}.done`, grow(opened.fillText, field)],
+    [`response.${name}.delta`, delta],
+    [`response.${name}.done`, done],
   ];
 }
 
@@ -170,7 +174,16 @@ function growingItem(event: JsonObject, state: State, type: string): opened.Open
 }
 
 function registerItem(state: State, outputIndex: number, wire: JsonObject): opened.OpenItem {
-  const open: opened.OpenItem = { outputIndex, index: -1, wire, parts: new Map(), args: '', isEnded: false };
+  const open: opened.OpenItem = {
+    outputIndex,
+    index: -1,
+    wire,
+    parts: [],
+    partByKey: new Map(),
+    isMixed: false,
+    args: '',
+    isEnded: false,
+  };
   state.byIndex.set(outputIndex, open);
   const id = maybeString(wire.id);
   if (id) state.byId.set(id, open);
@@ -195,7 +208,10 @@ function onItemAdded(event: JsonObject, state: State): void {
 function onAnnotation(event: JsonObject, state: State): void {
   const open = growingItem(event, state, 'message');
   const annotation = decodeAnnotation(event.annotation);
-  if (open && annotation) opened.addAnnotation(state, opened.partFor(open, 'text', event.content_index), annotation);
+  const part =
+    open?.partByKey.get(opened.partKey('text', event.content_index)) ??
+    open?.parts.findLast(({ kind }) => kind === 'text');
+  if (part && annotation) opened.addAnnotation(state, part, annotation);
 }
 
 function onItemDone(event: JsonObject, state: State): void {
@@ -208,11 +224,8 @@ function onItemDone(event: JsonObject, state: State): void {
 function completeItem(state: State, open: opened.OpenItem, wire: JsonObject): void {
   if (!isSameKind(open, wire)) return failContradiction(state);
   open.wire = wire;
-  if (wire.type === 'message') {
-    for (const [index, part] of maybeList(wire.content).entries())
-      completeContent(state, open, index, maybeObject(part));
-  }
-  if (wire.type === 'reasoning') completeReasoning(state, open, wire);
+  if (wire.type === 'message') completeTexts(state, open, contentTexts(wire));
+  if (wire.type === 'reasoning') completeTexts(state, open, reasoningTexts(wire));
   opened.endItem(state, open);
 }
 
@@ -222,23 +235,20 @@ const isSameKind = (open: opened.OpenItem, wire: JsonObject): boolean =>
 const failContradiction = (state: State): void =>
   endAsBroken(state, 'The provider sent contradictory events for one output item.');
 
-function completeReasoning(state: State, open: opened.OpenItem, { summary, content }: JsonObject): void {
-  for (const [index, part] of maybeList(summary).entries()) {
-    opened.fillText(state, opened.partFor(open, 'think', index), maybeString(maybeObject(part).text) ?? '');
-  }
-  for (const [index, part] of maybeList(content).entries()) {
-    opened.fillText(state, opened.partFor(open, 'think', index, 'raw'), maybeString(maybeObject(part).text) ?? '');
-  }
-}
+const contentTexts = ({ content }: JsonObject): CompleteText[] =>
+  maybeList(content)
+    .map(maybeObject)
+    .flatMap((part) => {
+      const found = contentOf(part);
+      return found ? [{ ...found, annotations: decodeAnnotations(part.annotations) }] : [];
+    });
 
-function completeContent(state: State, open: opened.OpenItem, index: number, wire: JsonObject): void {
-  const content = contentOf(wire);
-  if (!content) return;
-  const part = opened.partFor(open, content.kind, index);
-  opened.fillText(state, part, content.text);
-  const annotations = decodeAnnotations(wire.annotations);
-  for (const annotation of annotations.slice(part.annotations.length)) opened.addAnnotation(state, part, annotation);
-}
+/** Summaries first, then raw reasoning. */
+const reasoningTexts = ({ summary, content }: JsonObject): CompleteText[] =>
+  [...maybeList(summary), ...maybeList(content)].flatMap((part) => {
+    const text = maybeString(maybeObject(part).text);
+    return text ? [{ kind: 'think', text, annotations: [] }] : [];
+  });
 
 function onTerminal(defaultStatus: string): Handler {
   return (event, state) => {
