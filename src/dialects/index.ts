@@ -77,7 +77,7 @@ export { NO_USAGE } from './hub/types.ts';
 export { picturesIn, sizeOfPicture } from './images/pictures.ts';
 export { sessionInUserId } from './messages/client/decode-request.ts';
 export { mergeUsage as mergeReports } from './messages/usage.ts';
-export { ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
+export { BYTES_ENVELOPE_PREFIX, ENVELOPE_PREFIX, isEnvelope } from './opaque/envelope.ts';
 export * from './opaque/in-request.ts';
 export { type SignOpaque, withoutForged } from './opaque/sign.ts';
 export * from './opaque/summary.ts';

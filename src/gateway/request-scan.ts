@@ -110,8 +110,8 @@ const OWN = Buffer.from('gw');
 /** False is certain. */
 export const mayHoldOwn = (bytes: Buffer): boolean => bytes.includes(OWN);
 
-/** How every opaque value of this gateway begins. */
-const ENVELOPE = Buffer.from('gw1.');
+/** How every opaque value of this gateway begins, in text and in bytes. */
+const ENVELOPE = Buffer.from('gw1');
 const QUOTE = 0x22;
 const TURNS = ['messages', 'input', 'contents'];
 

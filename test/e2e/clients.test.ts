@@ -925,7 +925,7 @@ describe('Gemini CLI', () => {
       { role: 'user', parts: [{ text: 'read' }] },
       { role: 'model', parts: [{ ...call, thoughtSignature: 'skip_thought_signature_validator' }] },
       { role: 'user', parts: [{ functionResponse: { name: 'read_file', response: { output: 'x' } } }] },
-      { role: 'model', parts: [{ text: '', thoughtSignature: 'gw1.looks-like-ours' }] },
+      { role: 'model', parts: [{ text: '', thoughtSignature: 'gw1LikeOursButNotOurs' }] },
       { role: 'user', parts: [{ text: 'go on' }] },
     ];
     const body = geminiBody('', { contents });

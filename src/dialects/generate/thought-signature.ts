@@ -4,7 +4,7 @@
  */
 import type { DecodeContext } from '../codec.ts';
 import type { Opaque } from '../hub/types.ts';
-import { isEnvelope, isReadable, pack, unwrap } from '../opaque/envelope.ts';
+import { isEnvelope, isReadable, packBytes, unwrap } from '../opaque/envelope.ts';
 import { compact } from '../wire/read.ts';
 import { ISSUER } from './wire.ts';
 
@@ -26,9 +26,9 @@ export function signatureFromClient(value: unknown): Opaque | undefined {
   return isEnvelope(value) ? unwrap(value) : { issuer: ISSUER, kind: 'thought', data: value };
 }
 
-/** Returns the `thoughtSignature` member for a client, if any. */
+/** Returns the `thoughtSignature` member for a client, if any: bytes, which SDKs decode. */
 export const signatureForClient = (opaque: Opaque | undefined): { readonly thoughtSignature?: string } =>
-  opaque === undefined ? {} : { thoughtSignature: pack(opaque, ISSUER) };
+  opaque === undefined ? {} : { thoughtSignature: packBytes(opaque, ISSUER) };
 
 /** Returns the value if this provider issued it for the target account, else undefined. */
 export const signatureForUpstream = (opaque: Opaque | undefined, account: string | undefined): string | undefined =>

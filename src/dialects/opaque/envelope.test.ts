@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Opaque } from '../hub/types.ts';
-import { isEnvelope, pack, unwrap, wrap } from './envelope.ts';
+import { isEnvelope, pack, packBytes, unwrap, wrap } from './envelope.ts';
 
 const VALUE: Opaque = { issuer: 'messages', kind: 'thinking', data: 'S+ig/==' };
 
@@ -22,6 +22,21 @@ test('unwrap returns every value that wrap writes, whatever its text holds', () 
     const value: Opaque = { ...VALUE, account: data.slice(0, 50), id: 'a,"d":"', lengths: [0, 12], mac: 'm', data };
     assert.deepEqual(unwrap(wrap(value)), value);
   }
+});
+
+test('an envelope for a slot of bytes is base64, and is read after a client has encoded its bytes anew', () => {
+  for (const data of ['', 'S+ig/==', '?~?~>>', 'ü 漢 \u007f']) {
+    const value: Opaque = { ...VALUE, account: 'tag', data };
+    const text = packBytes(value, 'generate-content');
+    const bytes = Buffer.from(text, 'base64');
+    assert.equal(bytes.toString('base64'), text, 'strict decoders accept it');
+    for (const sent of [text, bytes.toString('base64url'), text.replaceAll('+', '-').replaceAll('/', '_')]) {
+      assert.ok(isEnvelope(sent));
+      assert.deepEqual(unwrap(sent), value);
+    }
+  }
+  assert.equal(packBytes(VALUE, 'messages'), 'S+ig/==', 'a value of the style itself stays bare');
+  assert.equal(isEnvelope('gw1oAnotherValue'), false);
 });
 
 test('unwrap takes forged envelopes as absent by their shape alone, without parsing them', (t) => {

@@ -81,5 +81,5 @@ async function readConverted(services: WayServices, { call, read, way }: Asked, 
 }
 
 /** How every opaque value of this gateway begins. None of them reaches a provider that did not issue it. */
-const ENVELOPE = Buffer.from('"gw1.');
+const ENVELOPE = Buffer.from('"gw1');
 const ownOpaque = ({ body }: Call): ExplainedWay['opaque'] => (body?.includes(ENVELOPE) ? 'left_out' : 'none');

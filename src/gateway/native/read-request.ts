@@ -192,11 +192,12 @@ function scannedRequest(
         ? core.whenReady(scanOf(services, source, body, true), (rest) => {
             const bytes = bodyAfter(body, rest);
             const bodyFor: NativeRequest['bodyFor'] = (...change) => bytesFor(bytes, rest, change);
-            const dropped = [codecOf(dialect).client.fieldNames.thoughts];
+            const dropped = [...new Set([codecOf(dialect).client.fieldNames.thoughts, ...scan.dropped])];
             return { ...request, dropped, named: rest.named, bodyFor };
           })
         : undefined,
     bodyFor: (...change) => bytesFor(body, scan, change),
+    ...(scan.dropped.length > 0 && { dropped: scan.dropped }),
     ...form,
   };
   return request;

@@ -34,6 +34,8 @@ export interface NativeScan {
   readonly cut: Uint8Array | undefined;
   /** It had members that identify the operator's organisation. */
   readonly hasCutMembers: boolean;
+  /** What only another provider can read, left out of the request, by its names for the caller. */
+  readonly dropped: readonly string[];
   readonly model: unknown;
   readonly stream: unknown;
   readonly background: unknown;
@@ -91,9 +93,10 @@ export function scanNative(input: ScanInput, steps: StepBudget): NativeScan {
   const holdsOwn = mayHoldOwn(known ? sent.subarray(known.at) : sent);
   const first = scanRequest(sent, wanted, { operation, findings: asSent, steps, isLight, mayHoldOwn: holdsOwn });
   const own = cutMembers(sent, asSent);
+  const dropped = new Set<string>();
   let body = own;
   if (omitsOpaque) body = stripOpaque(own, dialect, steps);
-  else if (holdsOwn) body = stripEnvelopes(own, dialect, steps);
+  else if (holdsOwn) body = stripEnvelopes(own, dialect, steps, dropped);
   const findings = body === sent ? asSent : findingsFor(operation, dialect, steps);
   const members = body === sent ? first : scanRequest(body, wanted, { operation, findings, steps });
   const hasModelInPath = rules.inferenceRow(operation).reader === 'path-model';
@@ -105,6 +108,7 @@ export function scanNative(input: ScanInput, steps: StepBudget): NativeScan {
   return {
     cut: body === sent ? undefined : new Uint8Array(body),
     hasCutMembers: own !== sent,
+    dropped: [...dropped],
     model: read('model'),
     stream: read('stream'),
     background: read('background'),

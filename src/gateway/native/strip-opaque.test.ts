@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { longTest } from '../../../test/support/long-test.ts';
 import { StepBudget } from '../../core/index.ts';
+import { packBytes } from '../../dialects/opaque/envelope.ts';
 import { JSON_LIMITS } from '../../rules/index.ts';
 import { stripEnvelopes } from './strip-opaque.ts';
 
-const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' = 'messages'): string =>
+const cut = (text: string, dialect: 'messages' | 'responses' | 'chat' | 'generate' = 'messages'): string =>
   stripEnvelopes(Buffer.from(text), dialect, new StepBudget()).toString();
 const foreign = '{"type":"thinking","thinking":"","signature":"gw1.abc"}';
 const own = '{ "type" : "thinking", "thinking":"x", "signature":"Ev=" }';
@@ -51,6 +52,48 @@ test('stripEnvelopes removes search blocks that another provider made', () => {
     cut(`{"messages":[{"role":"assistant","content":[${call},${result},${text}]}]}`),
     `{"messages":[{"role":"assistant","content":[${text}]}]}`,
   );
+});
+
+test('stripEnvelopes removes foreign signatures from generate parts, and keeps those of the provider', () => {
+  const bytes = packBytes({ issuer: 'messages', kind: 'thinking', data: 'S+ig/==' }, 'generate-content');
+  const call = '"functionCall":{"name":"f","args":{}}';
+  const body = (...parts: string[]) => `{"contents":[{"role":"model","parts":[${parts.join(', ')}]}]}`;
+  for (const envelope of ['gw1.abc', bytes])
+    assert.equal(
+      cut(
+        body(
+          `{"text":"","thought":true,"thoughtSignature":"${envelope}"}`,
+          `{${call},"thoughtSignature":"${envelope}"}`,
+          '{"text":"b","thoughtSignature":"gw1oOwnValue=="}',
+        ),
+        'generate',
+      ),
+      body(
+        '{"text":"","thought":true}',
+        `{${call},"thoughtSignature":"skip_thought_signature_validator"}`,
+        '{"text":"b","thoughtSignature":"gw1oOwnValue=="}',
+      ),
+    );
+});
+
+test('stripEnvelopes names what it removes', () => {
+  const namesOf = (text: string, dialect: 'messages' | 'responses' | 'chat' | 'generate'): string[] => {
+    const names = new Set<string>();
+    stripEnvelopes(Buffer.from(text), dialect, new StepBudget(), names);
+    return [...names];
+  };
+  const turn = (...blocks: string[]) => `{"messages":[{"role":"assistant","content":[${blocks.join()}]}]}`;
+  const search = '{"type":"server_tool_use","id":"srvtoolu_gwx","name":"web_search","input":{}}';
+  assert.deepEqual(namesOf(turn(foreign, text, search, foreign), 'messages'), [
+    'messages.thinking',
+    'messages.server_tool_use',
+  ]);
+  assert.deepEqual(namesOf(turn(own, text), 'messages'), []);
+  const item = (type: string) => `{"input":[{"type":"${type}","encrypted_content":"gw1.x"}]}`;
+  assert.deepEqual(namesOf(item('reasoning'), 'responses'), ['input.reasoning']);
+  assert.deepEqual(namesOf(item('compaction'), 'responses'), ['input.compaction']);
+  const parts = '{"contents":[{"role":"model","parts":[{"text":"a","thoughtSignature":"gw1.x"}]}]}';
+  assert.deepEqual(namesOf(parts, 'generate'), ['contents.thought']);
 });
 
 test('stripEnvelopes removes only the member with the envelope from a chat tool call', () => {

@@ -7,7 +7,9 @@ import * as dialects from '../../dialects/index.ts';
 import { type Dialect, JSON_LIMITS } from '../../rules/index.ts';
 import { mayHoldOwn } from '../request-scan.ts';
 
-const PREFIXES = [dialects.ENVELOPE_PREFIX, dialects.SYNTHETIC_PREFIX].map((text) => Buffer.from(text));
+const PREFIXES = [dialects.ENVELOPE_PREFIX, dialects.BYTES_ENVELOPE_PREFIX, dialects.SYNTHETIC_PREFIX].map((text) =>
+  Buffer.from(text),
+);
 
 /** What is removed. `mayHold` is a native search over the bytes, after which nearly every request and value is done. */
 interface Sought {
@@ -15,6 +17,7 @@ interface Sought {
   isBlock(value: unknown): boolean;
   isItem(value: unknown): boolean;
   isExtra(value: unknown): boolean;
+  isSignature(value: unknown): boolean;
 }
 
 const ENVELOPES: Sought = {
@@ -22,6 +25,7 @@ const ENVELOPES: Sought = {
   isBlock: isEnvelopeBlock,
   isItem: isEnvelopeItem,
   isExtra: (value) => isEnvelopeText(signatureIn(value)),
+  isSignature: (value) => isEnvelopeText(value),
 };
 
 /** Summaries stay: without them the history is lost. */
@@ -30,10 +34,40 @@ const OPAQUE_VALUES: Sought = {
   isBlock: (value) => ['thinking', 'redacted_thinking'].includes(typeOf(value)),
   isItem: (value) => typeOf(value) === 'reasoning',
   isExtra: (value) => signatureIn(value) !== undefined,
+  isSignature: () => true,
 };
 
-export const stripEnvelopes = (body: Buffer, dialect: Dialect, steps: core.StepBudget): Buffer =>
-  strip(body, dialect, ENVELOPES, steps);
+/** `names` gets what was removed, by the names of `x-gateway-dropped`. */
+export function stripEnvelopes(
+  body: Buffer,
+  dialect: Dialect,
+  steps: core.StepBudget,
+  names: Set<string> = new Set(),
+): Buffer {
+  const noted =
+    (is: (value: unknown) => boolean) =>
+    (value: unknown): boolean => {
+      const isFound = is(value);
+      if (isFound) names.add(nameOf(value, dialect));
+      return isFound;
+    };
+  const sought: Sought = {
+    mayHold: mayHoldEnvelope,
+    isBlock: noted(ENVELOPES.isBlock),
+    isItem: noted(ENVELOPES.isItem),
+    isExtra: noted(ENVELOPES.isExtra),
+    isSignature: noted(ENVELOPES.isSignature),
+  };
+  return strip(body, dialect, sought, steps);
+}
+
+/** The type is the caller's, so that only known ones are named by it. */
+function nameOf(value: unknown, dialect: Dialect): string {
+  const { thoughts, conversation } = dialects.codecOf(dialect).client.fieldNames;
+  if (typeOf(value) === 'compaction') return `${conversation}.compaction`;
+  const { id, tool_use_id: toolUseId } = (value ?? {}) as { id?: unknown; tool_use_id?: unknown };
+  return isSyntheticId(id) || isSyntheticId(toolUseId) ? `${conversation}.server_tool_use` : thoughts;
+}
 
 /** The reasoning goes with its value: a provider rejects one without the other. */
 export const stripOpaque = (body: Buffer, dialect: Dialect, steps: core.StepBudget): Buffer =>
@@ -52,8 +86,7 @@ function strip(body: Buffer, dialect: Dialect, sought: Sought, steps: core.StepB
   try {
     // Limits first: what follows builds a list of all elements.
     steps.take(core.measureMembers(body, core.NO_MEMBERS, JSON_LIMITS).values);
-    if (dialect === 'generate')
-      return sought === OPAQUE_VALUES ? core.spliceAll(body, signatureChanges(body, root)) : body;
+    if (dialect === 'generate') return core.spliceAll(body, signatureChanges(body, root, sought));
     return core.spliceAll(
       body,
       CUTS[dialect](body, root, sought).map((span) => ({ span, bytes: NOTHING })),
@@ -104,13 +137,14 @@ const PLACEHOLDER = Buffer.from(JSON.stringify(dialects.PLACEHOLDER_SIGNATURE));
 const NOTHING = Buffer.alloc(0);
 
 /** Models that sign their calls demand a signature with each; the provider documents a placeholder. */
-function signatureChanges(body: Buffer, root: core.Span): core.SpanChange[] {
+function signatureChanges(body: Buffer, root: core.Span, sought: Sought): core.SpanChange[] {
   return listAt(body, root, 'contents')
     .flatMap((content) => listAt(body, content, 'parts'))
-    .filter((part) => holdsOpaque(body.subarray(part.start, part.end)))
+    .filter((part) => sought.mayHold(body.subarray(part.start, part.end)))
     .flatMap((part) => {
       const isCall = core.membersAt(body, part, CALLS).size > 0;
       return [...core.membersAt(body, part, SIGNATURES)].flatMap(([name, span]) => {
+        if (!sought.isSignature(core.valueAt(body, span))) return [];
         const whole = isCall ? undefined : memberCut(body, span, name);
         return whole ? [{ span: whole, bytes: NOTHING }] : [{ span, bytes: PLACEHOLDER }];
       });

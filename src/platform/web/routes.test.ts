@@ -53,6 +53,8 @@ test('matchRoute returns the route and its decoded parameters', () => {
   assert.deepEqual(found('POST', '/v1/responses/input_tokens'), ['responses.inputTokens', {}]);
   assert.deepEqual(found('POST', '/v1beta/models/m-1:countTokens'), ['generate.count', { model: 'm-1' }]);
   assert.deepEqual(found('POST', '/v1/models/m-1:countTokens'), ['generate.count', { model: 'm-1' }]);
+  for (const model of ['llama3:8b', 'anthropic.claude-v1:0', 'a:countTokens'])
+    assert.deepEqual(found('POST', `/v1beta/models/${model}:generateContent`), ['generate.create', { model }]);
   for (const { method, path, operation } of ROUTES)
     assert.equal(matchRoute(method, path.replaceAll(/\{\w+\}/g, 'x'))?.route.operation, operation, path);
 });
@@ -66,7 +68,7 @@ test('matchRoute returns undefined for unknown paths, methods and invalid parame
     ['GET', '/v1/models/'],
     ['GET', '/v1/models/%zz'],
     ['GET', `/v1/models/${'x'.repeat(513)}`],
-    ['POST', '/v1beta/models/a:b:generateContent'],
+    ['POST', '/v1beta/models/a:generateContent:b'],
     ['PROPFIND', '/v1/messages'],
     ['GET', '/openapiXjson'],
     ['GET', '/console'],

@@ -106,14 +106,14 @@ export const methodsOf = (path: string): Route['method'][] => [
 ];
 
 /**
- * A parameter before `:verb` ends at the colon, `{file*}` takes the rest of the
+ * A parameter before `:verb` may hold colons, as names of models do, but no slash; `{file*}` takes the rest of the
  * path unless that is an API, others end at a slash.
  */
 function pathPattern(path: string): RegExp {
   const pattern = path
     .replaceAll('.', '\\.')
     .replace(/\{(\w+)\*\}/, '(?<$1>(?!v\\d+(?:/|$)).*)')
-    .replace(/\{(\w+)\}:/, '(?<$1>[^:/]+):')
+    .replace(/\{(\w+)\}:/, '(?<$1>[^/]+):')
     .replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)');
   return new RegExp(`^${pattern}$`);
 }

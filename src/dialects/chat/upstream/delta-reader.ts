@@ -7,6 +7,7 @@ import type { HubAnnotation, HubEvent, HubMessage, HubStop, JsonObject, Opaque }
 import { uniqueCallId } from '../../wire/ids.ts';
 import { compact, isObject, joinedTexts, maybeCount, maybeList, maybeObject, maybeString } from '../../wire/read.ts';
 import { decodeAnnotation } from '../annotations.ts';
+import { citationsOf, type Source } from './sources.ts';
 import { type SplitContent, ThinkTagSplitter } from './think-tags.ts';
 
 /** The reply so far. */
@@ -24,6 +25,10 @@ export interface ReplyState {
   lastSlot: number | string;
   /** On the wire, before the text that they are about. */
   readonly earlyAnnotations: unknown[];
+  /** Beside the reply; the text is complete before its marks are looked for. */
+  sources: readonly Source[];
+  /** Sources came, and no text that could cite them was left. */
+  hasLostSources: boolean;
   /**
    * UTF-16 units of content so far. Wire annotations count from the
    * start of the content, hub annotations from their part.
@@ -64,6 +69,8 @@ export const openReply = (context: DecodeContext): ReplyState => ({
   slots: new Map(),
   lastSlot: 0,
   earlyAnnotations: [],
+  sources: [],
+  hasLostSources: false,
   contentLength: 0,
   refusal: '',
   audio: '',
@@ -123,6 +130,7 @@ export function closeReply(reply: ReplyState, stop: HubStop, out: HubEvent[]): b
   endTags(reply, out);
   const isCut = stop === 'length' && reply.message?.index === reply.nextIndex - 1;
   endThought(reply, out);
+  citeSources(reply, out);
   endMessage(reply, out, isCut);
   const last = reply.calls.at(-1);
   for (const call of reply.calls) endCall(call, out, stop === 'length' && call === last);
@@ -213,6 +221,29 @@ function addAnnotation(value: unknown, reply: ReplyState, out: HubEvent[]): void
   if (!annotation) return;
   piece.annotations.push(annotation);
   out.push({ kind: 'annotation', index: reply.message.index, part, annotation });
+}
+
+/** Sources without a mark cite the end of the text. A server that annotates the text itself has cited them. */
+function citeSources(reply: ReplyState, out: HubEvent[]): void {
+  const { message, sources } = reply;
+  const texts = message?.parts.filter(({ kind }) => kind === 'text') ?? [];
+  const last = texts.at(-1);
+  if (sources.length === 0 || texts.some(({ annotations }) => annotations.length > 0)) return;
+  if (!message || !last) {
+    reply.hasLostSources = true;
+    return;
+  }
+  const add = (part: TextPart, annotation: HubAnnotation): void => {
+    part.annotations.push(annotation);
+    out.push({ kind: 'annotation', index: message.index, part: message.parts.indexOf(part), annotation });
+  };
+  const cited = new Set<string>();
+  for (const part of texts)
+    for (const note of citationsOf(part.text, sources)) {
+      add(part, note);
+      cited.add(note.url);
+    }
+  for (const { url, title } of sources) if (url !== '' && !cited.has(url)) add(last, { url, title });
 }
 
 function endMessage(reply: ReplyState, out: HubEvent[], isCut = false): void {

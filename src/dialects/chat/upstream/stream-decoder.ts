@@ -12,6 +12,7 @@ import { decodeErrorObject, errorIn } from '../errors.ts';
 import { decodeStop, isFailure } from '../stop-reason.ts';
 import { readUsage } from '../usage.ts';
 import { closeReply, openReply, type ReplyState, readDelta } from './delta-reader.ts';
+import { sourcesIn } from './sources.ts';
 
 interface State {
   readonly reply: ReplyState;
@@ -104,6 +105,9 @@ const CHUNK_READERS: readonly ChunkReader[] = [
     if (isFailure(reason)) failStream(state, out, decodeErrorObject(first));
     else if (reason) state.reason = reason;
   },
+  function sources(chunk, state) {
+    state.reply.sources = sourcesIn(chunk) ?? state.reply.sources;
+  },
   /**
    * With the finish reason, in its own chunk or as a running total: the
    * last one counts, unless zero. Some report it in the choice.
@@ -138,12 +142,13 @@ function finishReply(state: Omit<State, 'started' | 'done'>, out: hub.HubEvent[]
     out.push({ kind: 'error', error: NAMELESS_CALL });
     return;
   }
+  const omitted = [...(state.hasLogprobs ? ['logprobs'] : []), ...(reply.hasLostSources ? ['search_results'] : [])];
   const usage = state.usage ?? { ...hub.NO_USAGE, estimated: true };
   out.push({
     kind: 'finish',
     stop,
     ...(stop === 'refusal' && { refusal }),
-    ...(state.hasLogprobs && { omitted: ['logprobs'] }),
+    ...(omitted.length > 0 && { omitted }),
     usage: tier === undefined ? usage : { ...usage, tier },
   });
 }
@@ -169,6 +174,7 @@ export function decodeReply(body: unknown, context: DecodeContext): hub.HubReply
   };
   const id = maybeString(wire.id) || context.requestId;
   const events: hub.HubEvent[] = [{ kind: 'start', id, model: maybeString(wire.model) ?? '' }];
+  state.reply.sources = sourcesIn(wire) ?? [];
   readDelta(withCallIndexes(choice.message), state.reply, events);
   finishReply(state, events);
   return foldReply(events);
