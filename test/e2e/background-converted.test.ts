@@ -10,6 +10,7 @@ import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { openWorkerServices } from '../../src/program/server/command-services.ts';
 import { BACKGROUND } from '../../src/rules/index.ts';
+import { checkBookedCosts } from '../support/booked-costs.ts';
 import { CrashLane } from '../support/crash-lane.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { longTest, someOf } from '../support/long-test.ts';
@@ -35,7 +36,7 @@ before(async () => {
   sim = await startSim();
   gateway = await startGateway({ env: { DRAIN_MS: '4000' } });
   const { models, ...rest } = setupWithChatOnly(sim.url) as { models: object[] };
-  await gateway.apply({ ...rest, models: models.map((model) => ({ ...model, prices: PRICES })) });
+  await gateway.apply({ ...rest, models: models.map((model) => ({ ...model, prices: PRICES, cost: PRICES })) });
   other = await startGateway({ database: gateway.database });
   const worker = await openWorkerServices(gateway.context);
   closeWorker = worker.close;
@@ -44,7 +45,10 @@ before(async () => {
 after(async () => {
   await closeWorker?.();
   await other?.stop();
-  if (gateway) await checkLedger(gateway.context.database.db);
+  if (gateway) {
+    await checkLedger(gateway.context.database.db);
+    await checkBookedCosts(gateway.context.database.db);
+  }
   await gateway?.stop();
   await sim?.close();
 });

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { openWorkerServices } from '../../src/program/server/command-services.ts';
+import { checkBookedCosts } from '../support/booked-costs.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { testDatabase } from '../support/database.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -19,7 +20,7 @@ let users = 0;
 
 const setup = (url: string): object => {
   const { models, ...rest } = basicSetup(url) as { models: object[] };
-  return { ...rest, models: models.map((model) => ({ ...model, prices: PRICES })) };
+  return { ...rest, models: models.map((model) => ({ ...model, prices: PRICES, cost: PRICES })) };
 };
 
 before(async () => {
@@ -40,7 +41,10 @@ before(async () => {
 });
 after(async () => {
   await closeWorker?.();
-  if (gateway) await checkLedger(gateway.context.database.db);
+  if (gateway) {
+    await checkLedger(gateway.context.database.db);
+    await checkBookedCosts(gateway.context.database.db);
+  }
   await gateway?.stop();
   await sim?.close();
 });

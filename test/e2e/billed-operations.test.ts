@@ -13,6 +13,7 @@ import {
   isInference,
   OPERATIONS,
 } from '../../src/rules/index.ts';
+import { checkBookedCosts } from '../support/booked-costs.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/wait.ts';
 
@@ -32,7 +33,7 @@ before(async () => {
   keys = await gateway.apply({
     ...setup,
     accounts: setup.accounts.map((account) => (account.group === 'openai' ? { ...account, features } : account)),
-    models: setup.models.map((model) => ({ ...model, prices: PRICES })),
+    models: setup.models.map((model) => ({ ...model, prices: PRICES, cost: PRICES })),
   });
   const made = await fetch(`${gateway.url}/v1beta/cachedContents`, {
     method: 'POST',
@@ -207,3 +208,8 @@ for (const [operation, call] of Object.entries(PAID)) {
     }
   });
 }
+
+test('every operation that is charged has booked what its provider charges', async () => {
+  const operations = await checkBookedCosts(gateway.context.database.db);
+  assert.deepEqual([...operations].sort(), Object.keys(PAID).sort());
+});

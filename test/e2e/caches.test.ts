@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { CACHED_CONTENTS } from '../../src/rules/index.ts';
+import { checkBookedCosts } from '../support/booked-costs.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { google } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -27,7 +28,7 @@ before(async () => {
   const setup = basicSetup(sim.url) as { models: object[]; accounts: { id: string; group: string }[] };
   const [account] = setup.accounts.filter(({ group }) => group === 'gemini');
   const models = [
-    ...setup.models.map((model) => ({ ...model, prices: PRICES })),
+    ...setup.models.map((model) => ({ ...model, prices: PRICES, cost: PRICES })),
     { id: 'lamp', groups: ['gemini'], upstream: MODEL, prices: { input: '100', output: '400' } },
     { id: 'short', groups: ['gemini'], upstream: MODEL, context: 20_000, prices: PRICES },
     { id: 'demo-*', groups: ['other'], prices: PRICES },
@@ -50,6 +51,7 @@ before(async () => {
   Object.assign(ana, await gateway.apply({ keys: [{ user: 'ana', group: 'other' }] }));
 });
 after(async () => {
+  await checkBookedCosts(gateway.context.database.db);
   await gateway.stop();
   await sim.close();
 });

@@ -93,7 +93,7 @@ test('reports over all users agree with the daily sums, also after a record of a
   const late = usageRecord('u7', 5n, { at: Date.now() - 40 * DAY_MS });
   await db()
     .transaction()
-    .execute((tx) => recordUsage(tx, [late]));
+    .execute((tx) => recordUsage(tx, [late], new Map()));
   assert.equal(await requests(), ROWS + 1, 'before the day is summed again');
   assert.equal(await sumOldDays(db()), 1);
   assert.equal(await requests(), ROWS + 1);

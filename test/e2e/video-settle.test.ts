@@ -20,6 +20,7 @@ import {
   taskBody,
   textItem,
   VIDEO_MODELS,
+  VIDEO_PRICES,
   videoSetup,
 } from '../support/video.ts';
 import { makeDue, passTime, type TestWorkers, testWorkers } from '../support/video-following.ts';
@@ -170,6 +171,21 @@ test('V 8: the multipliers of user and group at settlement apply', async () => {
   await finish(id);
   await expectCharge(id, (BigInt(TOKENS) * 7_000n * 12n) / 10n);
   await gateway.apply(change({ group: '1', user: '1' }));
+});
+
+test('what the provider charges is booked by the cost rate of the resolution and the multiplier of the account', async () => {
+  const { accounts, ...setup } = withModel({ prices: VIDEO_PRICES, cost: { video: { '480p': '2', '720p': '4' } } }) as {
+    accounts: { id: string }[];
+  };
+  const dear = accounts.map((one) => (one.id === 'account-ep' ? { ...one, cost_multiplier: '1.5' } : one));
+  await gateway.apply({ ...setup, accounts: dear });
+  const id = await create();
+  await finish(id);
+  const [record] = await sql<{ cost_nanos: bigint | null }>`
+    select cost_nanos from usage_records where request_id = ${id}`.execute(db).then(({ rows }) => rows);
+  assert.equal(record?.cost_nanos, BigInt(TOKENS) * 3_000n);
+  await gateway.apply({ ...setup, accounts: accounts.map((one) => ({ ...one, cost_multiplier: '1' })) });
+  await gateway.apply(videoSetup(sim.video.url));
 });
 
 test('V 8: a success without a price stays in review with a log line, and is settled once there is a price', async () => {

@@ -92,7 +92,7 @@ export async function settleRow(
   if (!settled) return 0n;
   if (excess > 0n)
     log.warn('background.above_hold', { request: row.request_id, user: row.user_id, excess: String(excess) });
-  await ledger.recordUsage(tx, [record]);
+  await ledger.recordUsage(tx, [record], await ledger.providerCosts(tx, [record], log));
   await endRow(tx, row.reference, 'settled');
   return record.nanos;
 }

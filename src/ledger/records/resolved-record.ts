@@ -40,5 +40,6 @@ export async function recordResolved(tx: Tx, { id, userId, raw, nanos, now }: Re
   const dated = createUsageRecord({ ...call, at });
   const isKept = dated.invalid === undefined && utcDay(at) >= (rows[0]?.since ?? '');
   // A call of an unknown time, or of a month that was removed, is reported today.
-  await recordUsage(tx, [isKept ? dated : createUsageRecord({ ...call, at: now })]);
+  // What the provider charges is as unknown as the counts.
+  await recordUsage(tx, [isKept ? dated : createUsageRecord({ ...call, at: now })], new Map());
 }

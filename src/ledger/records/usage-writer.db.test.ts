@@ -204,8 +204,8 @@ test('recordUsage() records usage that a hold pays for without a second charge',
   const video = usageRecord('gil', 45n, { operation: 'tasks.create', at: Date.UTC(2030, 0, 5) });
   await db.transaction().execute(async (tx) => {
     await settle(tx, 'task:g', { nanos: 45n, reason: 'video' });
-    await recordUsage(tx, [video]);
-    await recordUsage(tx, [video]);
+    await recordUsage(tx, [video], new Map());
+    await recordUsage(tx, [video], new Map());
   });
   assert.equal((await readBalance(db, 'gil')).available, 55n);
   assert.deepEqual(
@@ -269,7 +269,7 @@ test('a lease does not wait for the rows of a flush', async () => {
   const release = Promise.withResolvers<void>();
   // Another replica writes the same record, so that the flush waits for the end of its transaction.
   const other = db.transaction().execute(async (tx) => {
-    await recordUsage(tx, [record]);
+    await recordUsage(tx, [record], new Map());
     written.resolve();
     await release.promise;
     throw new Error('rolled back');

@@ -106,11 +106,12 @@ export class UsageWriter {
 
 /**
  * Records without charging, in the transaction that settles the hold which pays for it. Not for records of a journal.
+ * Every caller says what the provider charges, because a cost that is not booked is missing in limits and margins.
  */
 export async function recordUsage(
   tx: database.Tx,
   records: readonly UsageRecord[],
-  costs: ProviderCosts = new Map(),
+  costs: ProviderCosts,
 ): Promise<void> {
   for (const first of monthsOf(records)) await sql`select usage_month(${first}::date)`.execute(tx);
   await reopen(tx, [daysOf(records)]);

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { priceAt } from '../../catalog/index.ts';
-import { formatNanos, type Nanos } from '../../core/index.ts';
+import { errorFields, formatNanos, type Nanos } from '../../core/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import type { TaskCharge, TaskHold } from '../../schemas/index.ts';
@@ -32,7 +32,9 @@ export async function settleTask(services: SettleServices, tx: Tx, task: TaskRow
   if (!settled) return true;
   ledger.crashPoint('settle.charged');
   if (excess > 0n) services.log.warn('task.above_hold', { task: task.id, user: task.user_id, excess: String(excess) });
-  await ledger.recordUsage(tx, [usageRecord(services, task, { ...made, ...price })]);
+  const record = usageRecord(services, task, { ...made, ...price });
+  const cost = await costOfTask(services, tx, task, { ...made, ...price });
+  await ledger.recordUsage(tx, [record], new Map(cost === undefined ? [] : [[record, cost]]));
   ledger.crashPoint('settle.recorded');
   return true;
 }
@@ -46,6 +48,30 @@ async function priceOf({ catalog, clock }: SettleServices, tx: Tx, task: TaskRow
   const user = await tx.selectFrom('users').select('multiplier_ppm').where('id', '=', task.user_id).executeTakeFirst();
   const multipliers = [catalog().group(task.group_id)?.multiplierPpm ?? UNCHANGED, user?.multiplier_ppm ?? UNCHANGED];
   return { nanos: ledger.videoCost(tokens, rate, multipliers, unitOf(task)).nanos, priceId: price.id };
+}
+
+/**
+ * What the provider charges, by the cost rates of the same price and the multiplier of the account.
+ * Never blocks the charge: a cost that cannot be computed is unknown.
+ */
+async function costOfTask({ log }: SettleServices, tx: Tx, task: TaskRow, priced: Priced): Promise<Nanos | undefined> {
+  const { tokens, reported, priceId } = priced;
+  const price = await tx.selectFrom('prices').select('cost').where('id', '=', priceId).executeTakeFirst();
+  const account = await tx
+    .selectFrom('accounts')
+    .select('cost_multiplier_ppm')
+    .where('id', '=', task.account_id ?? '')
+    .executeTakeFirst();
+  if (!price?.cost || !account) return undefined;
+  try {
+    const rate = rateOfTask(task, reported, price.cost);
+    return rate === undefined
+      ? undefined
+      : ledger.videoCost(tokens, rate, [account.cost_multiplier_ppm], unitOf(task)).nanos;
+  } catch (error) {
+    log.error('provider_cost.invalid', { price: String(priceId), ...errorFields(error) });
+    return undefined;
+  }
 }
 
 /** The rate of what was made; undefined when the price has none of the task's unit. */
