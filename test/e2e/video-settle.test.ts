@@ -88,7 +88,7 @@ async function expectCharge(id: string, nanos: bigint): Promise<void> {
 // ---------------------------------------------------------------- prices
 
 const withModel = (change: object) => {
-  const setup = videoSetup(sim.video.url) as { models: { id: string }[] };
+  const setup = videoSetup(sim.video.url) as { models: { id: string }[]; accounts: { id: string }[] };
   return { ...setup, models: setup.models.map((one) => (one.id === VIDEO_MODELS.EP ? { ...one, ...change } : one)) };
 };
 
@@ -174,9 +174,7 @@ test('V 8: the multipliers of user and group at settlement apply', async () => {
 });
 
 test('what the provider charges is booked by the cost rate of the resolution and the multiplier of the account', async () => {
-  const { accounts, ...setup } = withModel({ prices: VIDEO_PRICES, cost: { video: { '480p': '2', '720p': '4' } } }) as {
-    accounts: { id: string }[];
-  };
+  const { accounts, ...setup } = withModel({ prices: VIDEO_PRICES, cost: { video: { '480p': '2', '720p': '4' } } });
   const dear = accounts.map((one) => (one.id === 'account-ep' ? { ...one, cost_multiplier: '1.5' } : one));
   await gateway.apply({ ...setup, accounts: dear });
   const id = await create();
