@@ -44,7 +44,9 @@ export class RelayedTurn {
   #unreported: OutputMeter | undefined;
   /** The newest frame, for a client that disconnects. */
   #lastText = '';
-  /** Content since the client is gone. */
+  /** The client is gone: how the provider ends the turn changes nothing of its charge (ADR 13). */
+  #isLeft = false;
+  /** Content since then. */
   #unread = 0;
 
   constructor(task: RelayedTurnTask, account: ServingAccount) {
@@ -65,12 +67,16 @@ export class RelayedTurn {
     this.#steersSent += 1;
   }
 
-  onOutput(text: string, isUnread = false): void {
+  onClientLeft(): void {
+    this.#isLeft = true;
+  }
+
+  onOutput(text: string): void {
     this.#lastText = text;
     this.#unreported ??= new OutputMeter('responses', timesOf(this.#task.call));
     this.#unreported.push(text);
     this.#onBytes();
-    if (isUnread && !this.#isFinishing) this.#unread += text.length;
+    if (this.#isLeft && !this.#isFinishing) this.#unread += text.length;
   }
 
   get #isFinishing(): boolean {
@@ -101,6 +107,7 @@ export class RelayedTurn {
   /** Sends the last frame, which ends the turn and frees the lane, once the charge is on disk. */
   settle(sendLastFrame: () => void = () => {}): void {
     this.#endAttempt(this.#status < 400 ? 'ok' : 'request');
+    if (this.#isLeft && !this.#usage) return this.abandon();
     this.#charge();
     this.#task.admission
       .flushed()
@@ -116,6 +123,7 @@ export class RelayedTurn {
     const { call } = this.#task;
     call.addLogFields({ faults: [kind] });
     this.#endAttempt(kind);
+    if (this.#isLeft) return this.abandon();
     if (this.#hasEnded) return this.settle();
     this.#charge();
     // Nothing of the turn has reached the client, so that others may take it.
@@ -148,7 +156,7 @@ export class RelayedTurn {
     this.#hasEnded = true;
     const usage = usageOf(event);
     if (usage && !usage.estimated) this.#estimate(event, usage);
-    else if (isSuccessEvent(event)) this.#estimate(event);
+    else if (isSuccessEvent(event) || this.#isLeft) this.#estimate(event);
     this.#unreported = undefined;
   }
 

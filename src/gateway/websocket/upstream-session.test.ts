@@ -4,7 +4,7 @@ import { type Sim, startSim } from '../../../sim/index.ts';
 import { FakeClock } from '../../../test/support/fake-clock.ts';
 import { until } from '../../../test/support/wait.ts';
 import type { Account } from '../../catalog/index.ts';
-import { type ApiError, type Clock, estimateTokens, silentLog, systemClock } from '../../core/index.ts';
+import { type ApiError, type Clock, estimateTokens, fail, silentLog, systemClock } from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import { type Call, CallTrace, type WebSocketConnection } from '../../platform/web/index.ts';
 import type { FaultKind } from '../../rules/index.ts';
@@ -274,6 +274,41 @@ test('upstream session reads on for the report of a finished turn whose client i
   other.line.leave();
   await left;
   assert.deepEqual([running.charged.length, running.charged[0]?.estimated], [1, true]);
+});
+
+const LOST = fail('upstream_error', 'lost');
+const ENDS_AFTER_LEAVING: Readonly<Record<string, (turn: RelayedTurn) => void>> = {
+  'the connection is lost': (turn) => turn.fail('failed', LOST),
+  'the provider is too slow': (turn) => turn.fail('timeout', LOST),
+  'an error event': (turn) => void (turn.onEvent(event('error', { status: 500 })) && turn.settle()),
+  'a failed response': (turn) =>
+    void (turn.onEvent(event('response.failed', { response: { id: 'r' } })) && turn.settle()),
+};
+for (const [name, end] of Object.entries(ENDS_AFTER_LEAVING))
+  test(`relayed turn whose client left in its text is charged an estimate, as over HTTP, when it ends by ${name}`, async () => {
+    const { task, charged } = taskOf('{}');
+    const turn = new RelayedTurn(task, ACCOUNT);
+    turn.onEvent(event('response.created', { response: { id: 'r' } }));
+    turn.onOutput(
+      '{"type":"response.output_text.delta","delta":"twelve words of text that the client has read before it left us"}',
+    );
+    turn.onClientLeft();
+    end(turn);
+    await turn.ended;
+    const [usage, ...more] = charged;
+    assert.deepEqual([usage?.input, usage?.estimated, more.length], [10, true, 0]);
+    assert.ok((usage?.output ?? 0) > 5, `${usage?.output} tokens`);
+  });
+
+test('upstream session charges a turn whose client left in its text when the provider closes the connection meanwhile', async () => {
+  const { line, open, sent } = lineTo(systemClock);
+  await open();
+  const { task, charged } = taskOf('{"type":"response.create","model":"demo@reset_mid;gap=100","input":"x"}');
+  const over = line.run(task);
+  await until('some text', () => sent.some((text) => text.includes('output_text.delta')));
+  line.leave();
+  await over;
+  assert.deepEqual([charged.length, charged[0]?.estimated], [1, true]);
 });
 
 test('upstream session that drains finishes its turns and then closes', async () => {

@@ -110,6 +110,7 @@ export class UpstreamSession {
   leave(): void {
     this.#isLeft = true;
     for (const [lane, turn] of this.#turns) {
+      turn.onClientLeft();
       if (turn.readsOn) continue;
       this.#turns.delete(lane);
       turn.abandon();
@@ -159,7 +160,7 @@ export class UpstreamSession {
     const [only] = this.#turns.size === 1 ? this.#turns.keys() : [];
     const lane = only ?? /"stream_id"\s*:\s*"([\w.-]+)"/.exec(text)?.[1] ?? '';
     const turn = this.#turns.get(lane);
-    turn?.onOutput(text, this.#isLeft);
+    turn?.onOutput(text);
     // Much content that follows is not for this client.
     if (turn && this.#isLeft && !turn.readsOn) this.#end(lane, () => turn.abandon());
   }
