@@ -180,7 +180,9 @@ test('what the provider charges is booked by the cost rate of the resolution and
   const id = await create();
   await finish(id);
   const [record] = await sql<{ cost_nanos: bigint | null }>`
-    select cost_nanos from usage_records where request_id = ${id}`.execute(db).then(({ rows }) => rows);
+    select cost_nanos from usage_records where request_id = ${id}`
+    .execute(db)
+    .then(({ rows }) => rows);
   assert.equal(record?.cost_nanos, BigInt(TOKENS) * 3_000n);
   await gateway.apply({ ...setup, accounts: accounts.map((one) => ({ ...one, cost_multiplier: '1' })) });
   await gateway.apply(videoSetup(sim.video.url));

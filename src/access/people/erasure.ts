@@ -92,10 +92,12 @@ export async function eraseDue(services: ErasureServices): Promise<number> {
 /** The longer an erasure takes, the rarer it runs. Calls that were open leave traces for up to a day after its end. */
 const takeDue = (db: Db): Promise<readonly Erasure[]> =>
   allRows(db)<Erasure>`
-    update erasures set next_check_at = case when finished_at < now() - interval '1 day' then null
+    with due as materialized (
+      select user_id from erasures where next_check_at <= now() limit 10 for update skip locked)
+    update erasures e set next_check_at = case when finished_at < now() - interval '1 day' then null
       else now() + greatest(interval '2 seconds', least(interval '10 minutes', (now() - requested_at) / 4)) end
-    where user_id in (select user_id from erasures where next_check_at <= now() limit 10 for update skip locked)
-    returning *, requested_at < now() - interval '7 days' as is_overdue`;
+    from due where e.user_id = due.user_id
+    returning e.*, requested_at < now() - interval '7 days' as is_overdue`;
 
 async function eraseContent({ db, owners }: ErasureServices, erasure: Erasure): Promise<void> {
   const { user_id: userId, is_overdue: isOverdue } = erasure;

@@ -50,13 +50,14 @@ export async function followResponse(services: BackgroundServices, responseId: s
 /** Older responses are read less often. */
 async function takeDue({ db }: BackgroundServices): Promise<BackgroundRow[]> {
   const { rows } = await sql<BackgroundRow>`
+    with due as materialized (
+      select reference from background_responses where state = 'running' and next_check_at <= now()
+      order by next_check_at limit ${BATCH} for update skip locked)
     update background_responses b set next_check_at = now() + case
       when b.created_at > now() - interval '1 minute' then interval '5 seconds'
       when b.created_at > now() - interval '10 minutes' then interval '15 seconds' else interval '1 minute' end
-    where b.reference in (
-      select reference from background_responses where state = 'running' and next_check_at <= now()
-      order by next_check_at limit ${BATCH} for update skip locked)
-    returning *`.execute(db);
+    from due where b.reference = due.reference
+    returning b.*`.execute(db);
   return rows;
 }
 

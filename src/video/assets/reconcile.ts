@@ -38,15 +38,16 @@ async function takeDue<T extends Table>({ db }: LookUpServices, table: T): Promi
   const { scheduleSeconds } = ASSET_RECONCILIATION;
   const delays = sql.raw(`(array[${scheduleSeconds.join(',')}])`);
   return allRows(db)<RowOf[T]>`
+    with due as materialized (
+      select user_id, id from ${sql.table(table)}
+      where next_check_at <= now() and status in ('creating', 'create_unknown', 'deleting', 'delete_failed')
+      order by next_check_at limit ${BATCH} for update skip locked)
     update ${sql.table(table)} t set check_attempts = t.check_attempts + 1,
       next_check_at = now() + ${delays}[least(t.check_attempts + 1, ${scheduleSeconds.length})] * interval '1 second',
       status = case t.status
         when 'creating' then 'create_unknown' when 'delete_failed' then 'deleting' else t.status end,
       updated_at = case when t.status in ('creating', 'delete_failed') then now() else t.updated_at end
-    from (select user_id, id from ${sql.table(table)}
-          where next_check_at <= now() and status in ('creating', 'create_unknown', 'deleting', 'delete_failed')
-          order by next_check_at limit ${BATCH} for update skip locked) due
-    where t.user_id = due.user_id and t.id = due.id returning t.*`;
+    from due where t.user_id = due.user_id and t.id = due.id returning t.*`;
 }
 
 async function reconcileGroup(services: LookUpServices, group: AssetGroupRow): Promise<void> {

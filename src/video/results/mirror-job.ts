@@ -21,14 +21,14 @@ export async function mirrorDue(services: JobServices): Promise<number> {
 async function takeDue({ db }: JobServices): Promise<TaskRow[]> {
   const { takenMs, forHours, batch } = RESULT_MIRROR_JOB;
   return allRows(db)<TaskRow>`
-    update video_tasks t set mirror_after = now() + ${takenMs} * interval '1 millisecond'
-    from (
+    with due as materialized (
       select user_id, id from video_tasks
       where result_url is not null and mirrored_at is null and deleted_at is null and status = 'succeeded'
         and result_reported_at > now() - ${forHours} * interval '1 hour'
         and (mirror_after is null or mirror_after <= now())
-      order by result_reported_at limit ${batch} for update skip locked) due
-    where t.user_id = due.user_id and t.id = due.id
+      order by result_reported_at limit ${batch} for update skip locked)
+    update video_tasks t set mirror_after = now() + ${takenMs} * interval '1 millisecond'
+    from due where t.user_id = due.user_id and t.id = due.id
     returning t.*`;
 }
 

@@ -88,16 +88,17 @@ async function takeDue(db: Db): Promise<readonly SessionRow[]> {
   const { pendingSeconds, verifyingSeconds, lastSeconds } = SESSION_CHECKS;
   const delays = sql.raw(`(array[${verifyingSeconds.join(',')}])`);
   return allRows(db)<SessionRow>`
+    with due as materialized (
+      select user_id, id from authorization_sessions
+      where next_check_at <= now() and ${IS_OPEN}
+      order by next_check_at limit ${BATCH} for update skip locked)
     update authorization_sessions s set check_attempts = s.check_attempts + 1, checked_at = now(),
       next_check_at = least(
         now() + interval '1 second' * case when s.status = 'pending' then ${pendingSeconds}
           else ${delays}[least(s.check_attempts + 1, ${verifyingSeconds.length})] end,
         case when now() < s.expires_at - ${lastSeconds} * interval '1 second'
           then s.expires_at - ${lastSeconds} * interval '1 second' else s.expires_at end)
-    from (select user_id, id from authorization_sessions
-          where next_check_at <= now() and ${IS_OPEN}
-          order by next_check_at limit ${BATCH} for update skip locked) due
-    where s.user_id = due.user_id and s.id = due.id
+    from due where s.user_id = due.user_id and s.id = due.id
     returning s.*, false as is_overdue`;
 }
 

@@ -45,12 +45,13 @@ export function createSessions(services: VideoServices) {
  */
 async function expireSessions(db: Db, batch = 1_000): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
-    update authorization_sessions set status = 'expired', upstream_token_sealed = null, link_sealed = null,
-      next_check_at = null, updated_at = expires_at
-    where ctid in (
-      select ctid from authorization_sessions
+    with due as materialized (
+      select ctid as place from authorization_sessions
       where next_check_at <= now() and expires_at <= now() and upstream_token_sealed is not null
-      order by next_check_at limit ${batch} for update skip locked)`.execute(db);
+      order by next_check_at limit ${batch} for update skip locked)
+    update authorization_sessions s set status = 'expired', upstream_token_sealed = null, link_sealed = null,
+      next_check_at = null, updated_at = expires_at
+    from due where s.ctid = due.place`.execute(db);
   return Number(numAffectedRows);
 }
 

@@ -43,12 +43,13 @@ async function takeDue({ db }: ReconcileServices): Promise<readonly TaskRow[]> {
   const next = sql`now() + ${delays}[least(t.check_attempts + 1, ${SCHEDULE_S.length})] * interval '1 second'`;
   const timeout = sql`t.created_at + ${SUBMISSION_TIMEOUT_SECONDS} * interval '1 second'`;
   return allRows(db)<TaskRow>`
+    with due as materialized (
+      select user_id, id from video_tasks
+      where next_check_at <= now() and submission = 'unknown' and finished_at is null
+      order by next_check_at limit ${BATCH} for update skip locked)
     update video_tasks t set check_attempts = t.check_attempts + 1,
       next_check_at = case when ${timeout} > now() then least(${next}, ${timeout}) else ${next} end
-    from (select user_id, id from video_tasks
-          where next_check_at <= now() and submission = 'unknown' and finished_at is null
-          order by next_check_at limit ${BATCH} for update skip locked) due
-    where t.user_id = due.user_id and t.id = due.id returning t.*`;
+    from due where t.user_id = due.user_id and t.id = due.id returning t.*`;
 }
 
 /** The tasks of one account and model. The list settles submissions that are not due as well. */

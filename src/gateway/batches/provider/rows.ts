@@ -21,13 +21,18 @@ interface RowServices {
 
 export const providerLeaseEnd = sql<Date>`now() + ${PROVIDER_BATCHES.leaseMs} * interval '1 millisecond'`;
 
-/** A batch that nobody prepares, with a lease. */
+/**
+ * A batch that nobody prepares, with a lease. The rows are found once: PostgreSQL may run a subquery for every row of the
+ * table, and each run would take another one, because `skip locked` passes over those that the statement has changed.
+ */
 export async function takeUnplaced(db: Db): Promise<Batch | undefined> {
   const { rows } = await sql<Batch>`
-    update batches set placing_until = ${providerLeaseEnd} where (user_id, id) in (
+    with due as materialized (
       select user_id, id from batches where placing_until <= now() order by placing_until limit 1
       for update skip locked)
-    returning *`.execute(db);
+    update batches b set placing_until = ${providerLeaseEnd} from due
+    where b.user_id = due.user_id and b.id = due.id
+    returning b.*`.execute(db);
   return rows[0];
 }
 
@@ -124,12 +129,13 @@ export const returnRequests = ({ db, log }: RowServices, given: BatchState): Pro
 /** What is due, each until its next turn. Older ones are looked at less often. */
 export async function takeDueBatches(db: Db, limit: number): Promise<ProviderBatch[]> {
   const { rows } = await sql<ProviderBatch>`
-    update provider_batches set next_check_at = now() + case when state = 'submitting' then interval '1 minute'
-      else least(interval '5 minutes', greatest(interval '2 seconds', (now() - created_at) / 10)) end
-    where (user_id, reference) in (
+    with due as materialized (
       select user_id, reference from provider_batches where next_check_at <= now() order by next_check_at limit ${limit}
       for update skip locked)
-    returning *`.execute(db);
+    update provider_batches b set next_check_at = now() + case when state = 'submitting' then interval '1 minute'
+      else least(interval '5 minutes', greatest(interval '2 seconds', (now() - created_at) / 10)) end
+    from due where b.user_id = due.user_id and b.reference = due.reference
+    returning b.*`.execute(db);
   return rows;
 }
 
