@@ -177,7 +177,8 @@ for (const upstream of UPSTREAMS) {
           assert.deepEqual(countsOf(other), countsOf(record), `${name} for ${client}`);
         compared += 1;
       }
-      assert.equal(record?.estimated, true, name);
+      // Without a token and without a report, a provider has made nothing.
+      assert.ok(record ? record.estimated : reply.items.length === 0, name);
     }
     assert.ok(compared >= 10, `${compared} replies`);
   });

@@ -8,11 +8,11 @@ import * as dialects from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import * as rules from '../../rules/index.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
+import { ReplyOpening, stillborn } from '../billing/reply-opening.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { withOwnIds } from './own-ids.ts';
 import { faultFromReply, faultOfReply, sizeOfItem, TOO_MANY_ITEMS } from './reply-error.ts';
-import { ReplyOpening } from './reply-opening.ts';
 import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
 
@@ -167,7 +167,7 @@ export class StreamResponse implements RoundResponse {
       if (this.#size > rules.REPLY_LIMITS.items) return this.#failWith(TOO_MANY_ITEMS);
       const ready = this.#opening.push(event);
       if (event.kind === 'finish') {
-        if (!this.#opening.hasBegun) return this.#failWith(NOT_BEGUN);
+        if (!this.#opening.hasBegun) return this.#failWith(stillborn('truncated'));
         if (this.#isContinued(event)) {
           for (const one of ready) if (one.kind !== 'finish') this.#emit(one);
           this.state = 'paused';
@@ -298,11 +298,6 @@ const OVER: dialects.StreamDecoding = {
   usage: undefined,
   isCut: false,
   finishCut: () => [],
-};
-
-const NOT_BEGUN: dialects.Fault = {
-  kind: 'truncated',
-  error: { code: 'upstream_error', message: 'The provider ended its stream before the reply began.' },
 };
 
 const truncatedBy = ({ kind }: TransportError): dialects.HubEvent => ({

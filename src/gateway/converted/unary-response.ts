@@ -6,6 +6,7 @@ import * as core from '../../core/index.ts';
 import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, JSON_LIMITS, REPLY_LIMITS } from '../../rules/index.ts';
+import { isStillborn, stillborn } from '../billing/reply-opening.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { conversionHeaders, omittedFromReply } from './headers.ts';
@@ -90,6 +91,7 @@ export class UnaryResponse implements RoundResponse {
     const { rounds, context } = this.#host;
     this.model = reply.model;
     if (sizeOfItems(reply.items) > REPLY_LIMITS.items) return TOO_MANY_ITEMS;
+    if (!this.#host.client.hasBegun && isStillborn(reply)) return stillborn('truncated');
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {
       this.state = 'paused';
       return undefined;

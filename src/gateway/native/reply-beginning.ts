@@ -73,8 +73,10 @@ function progressOfMessages(event: JsonObject): Progress {
   switch (event.type) {
     case 'ping':
       return {};
-    case 'message_start':
-      return { usage: hasCounts(maybeObject(event.message).usage) };
+    case 'message_start': {
+      const { content, usage } = maybeObject(event.message);
+      return { content: !isEmpty(content), usage: hasCounts(usage) };
+    }
     case 'content_block_start': {
       const { type, text, thinking, data } = maybeObject(event.content_block);
       if (type === 'text') return { content: !isEmpty(text) };
@@ -90,7 +92,11 @@ function progressOfMessages(event: JsonObject): Progress {
       return {};
     case 'message_delta': {
       const { stop_reason: reason } = maybeObject(event.delta);
-      return { content: reason === 'refusal', end: !isEmpty(reason), usage: hasCounts(event.usage) };
+      return {
+        content: !isEmpty(reason) && reason !== 'end_turn',
+        end: !isEmpty(reason),
+        usage: hasCounts(event.usage),
+      };
     }
     case 'message_stop':
       return { end: true };
@@ -138,13 +144,25 @@ function progressOfResponses(event: JsonObject): Progress {
       ? { work: true, content: isCall(item) }
       : {};
   }
+  if (type === 'response.output_item.done') return { content: isWritten(maybeObject(event.item)) };
   if (typeof type === 'string' && type.endsWith('.delta')) return { content: !isEmpty(event.delta) };
+  if (typeof type === 'string' && type.endsWith('.done'))
+    return { content: hasText(event) || hasText(maybeObject(event.part)) };
   if (type === 'response.completed' || type === 'response.incomplete') {
     const { output, usage } = maybeObject(event.response);
-    return { content: !isEmpty(output), end: true, usage: hasCounts(usage) };
+    return { content: listOf(output).some(isWritten), end: true, usage: hasCounts(usage) };
   }
   return { content: true };
 }
+
+/** An item with something in it. Messages and reasoning may be empty. */
+function isWritten({ type, content, summary, encrypted_content: sealed }: JsonObject): boolean {
+  if (type === 'message') return listOf(content).some(hasText);
+  return type !== 'reasoning' || ![content, summary, sealed].every(isEmpty);
+}
+
+const hasText = ({ text, refusal, arguments: args, input, code, delta }: JsonObject): boolean =>
+  ![text, refusal, args, input, code, delta].every(isEmpty);
 
 /** Of a tool that the client runs. */
 const isCall = ({ type }: JsonObject): boolean => type === 'function_call' || type === 'custom_tool_call';

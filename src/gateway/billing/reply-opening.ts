@@ -2,7 +2,8 @@
  * The events of a converted stream until its reply begins: with a token, a call, a picture, or an end that is complete (G 8). Until then another
  * account may take the call. The native counterpart reads the provider's events: `native/reply-beginning.ts`.
  */
-import type { HubEvent, HubItem, HubUsage } from '../../dialects/index.ts';
+import { type Fault, type HubEvent, type HubItem, type HubReply, type HubUsage, unfold } from '../../dialects/index.ts';
+import { type FaultKind, faultRow } from '../../rules/index.ts';
 
 export class ReplyOpening {
   #held: HubEvent[] = [];
@@ -31,6 +32,19 @@ export class ReplyOpening {
     if (!isIdle(event)) this.#held.push(event);
     return this.#hasBegun ? this.#held.splice(0) : [];
   }
+}
+
+/** A failed attempt: the provider ended before it had begun to reply. */
+export const stillborn = (kind: FaultKind): Fault => ({
+  kind,
+  error: { code: faultRow(kind).code, message: 'The provider ended its response before the reply began.' },
+});
+
+/** A whole reply without a token, a call or a report of usage: the provider made nothing. */
+export function isStillborn(reply: HubReply): boolean {
+  const opening = new ReplyOpening(false);
+  for (const event of unfold(reply)) opening.push(event);
+  return !opening.hasBegun;
 }
 
 /** Events without content are not kept: a provider may send any number of them. */
