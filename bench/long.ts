@@ -64,6 +64,9 @@ try {
   await session.stop();
 }
 
+const conversionOf = ({ from, to }: { readonly from: string; readonly to: string }): string =>
+  from === to ? 'native' : 'converted';
+
 async function run(): Promise<void> {
   const [before, begun] = [usageNow(), performance.now()];
   await session.start(quickTargets().filter(({ name }) => name !== 'node'));
@@ -71,7 +74,7 @@ async function run(): Promise<void> {
     kind === 'direct'
       ? []
       : own.map(({ route }) => ({
-          label: kind === 'peer' ? name : route.from === route.to ? 'native' : 'converted',
+          label: kind === 'peer' ? name : conversionOf(route),
           target,
           route: route as Line['route'],
           client: new Client(target.port, Buffer.alloc(0)),

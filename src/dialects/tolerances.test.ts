@@ -1,4 +1,7 @@
-/** Every row of `src/rules/tolerances.ts`, with a reply like the one that was seen. A new row does not compile without its test. */
+/**
+ * Every row of `src/rules/tolerances.ts`, with a reply like the one that was seen. A new row does not compile without
+ * its test.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CONTEXT, decodeAll, type WireEvent } from '../../test/support/dialects/codecs.ts';

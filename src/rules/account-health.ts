@@ -54,7 +54,9 @@ export const RETRY_BUDGET = {
  */
 export const SESSION_LOAD = { min: 8, fairShares: 1.5 } as const;
 
-/** How many calls at once an account takes for which the operator names no number, once its provider has refused some. */
+/**
+ * How many calls at once an account takes for which the operator names no number, once its provider has refused some.
+ */
 export const LEARNED_LIMIT = {
   /** Of the calls in flight at a refusal. */
   shrink: 0.5,

@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL proxy that knows where messages begin and end, and strikes a connection at a chosen one: the same strike at every message of
- * some work covers every moment of it.
+ * A PostgreSQL proxy that knows where messages begin and end, and strikes a connection at a chosen one: the same strike
+ * at every message of some work covers every moment of it.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectSocket, createServer, type Socket } from 'node:net';
@@ -10,9 +10,9 @@ import { connect } from '../../src/platform/db/index.ts';
 export type Side = 'client' | 'server';
 
 /**
- * What happens at a message, which does not pass with the first two: `reset`: a TCP reset; `end`: the connection is closed; `fatal`: PostgreSQL says
- * that it ends the connection, instead of a message of the client, or in the same chunk as its next ReadyForQuery; `terminate`:
- * `pg_terminate_backend` first; `terminate-behind`: at the same time.
+ * What happens at a message, which does not pass with the first two: `reset`: a TCP reset; `end`: the connection is
+ * closed; `fatal`: PostgreSQL says that it ends the connection, instead of a message of the client, or in the same
+ * chunk as its next ReadyForQuery; `terminate`: `pg_terminate_backend` first; `terminate-behind`: at the same time.
  */
 export const STRIKES = ['reset', 'end', 'fatal', 'terminate', 'terminate-behind'] as const;
 export type Strike = (typeof STRIKES)[number];

@@ -1,6 +1,7 @@
 /**
  * Settings of every property test, preloaded into each test file by scripts/test.ts. `LAWS_SEED` replaces the fixed
- * seed. `LAWS_RUNS` multiplies the number of runs: 1 makes all of them, 0.25 is the default and 0.05 that of `npm test`.
+ * seed. `LAWS_RUNS` multiplies the number of runs: 1 makes all of them, 0.25 is the default and 0.05 that of `npm
+ * test`.
  */
 import fc from 'fast-check';
 

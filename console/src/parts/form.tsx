@@ -5,6 +5,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { during, Problem } from '../api/client.ts';
+import { yesOrNo } from '../format/answer.ts';
 import { t } from '../language.ts';
 import { texts } from '../texts.ts';
 import { type Change, Changes } from './changes.tsx';
@@ -352,9 +353,9 @@ function changesIn(data: FormData, specs: readonly FieldSpec[]): Change[] {
     // A secret is not shown, before or after.
     if (spec.kind === 'password' || spec.kind === 'file')
       return isEntered ? [{ label: t(spec.label), before: undefined, after: texts.form.changed }] : [];
-    const before = spec.kind === 'check' ? (spec.value === true ? t('yes') : t('no')) : textOf(spec).trim();
-    const after =
-      spec.kind === 'check' ? (raw === 'on' ? t('yes') : t('no')) : typeof raw === 'string' ? raw.trim() : '';
+    const before = spec.kind === 'check' ? yesOrNo(spec.value === true) : textOf(spec).trim();
+    const entered = typeof raw === 'string' ? raw.trim() : '';
+    const after = spec.kind === 'check' ? yesOrNo(raw === 'on') : entered;
     return before === after ? [] : [{ label: t(spec.label), before: before || undefined, after: after || undefined }];
   });
 }

@@ -1,6 +1,7 @@
 /** Keys in both trees: columns, the form fields, and the dialog that shows a value once. */
 import { Link } from '@tanstack/react-router';
 import type { GroupStyle, KeyWithValue, ShownKey, ShownLimits } from '../../../src/schemas/index.ts';
+import { yesOrNo } from '../format/answer.ts';
 import { t } from '../language.ts';
 import { paths } from '../paths.ts';
 import { texts } from '../texts.ts';
@@ -111,8 +112,8 @@ export const KeyFacts = ({ value: key }: { readonly value: ShownKey }) => (
       ['Limits', limitsText(key)],
       ['Models', key.models ? key.models.join(', ') : t('all of the group')],
       ['Addresses', key.addresses ? key.addresses.join(', ') : t('all')],
-      ['Stores responses', key.store ? t('yes') : t('no')],
-      ['Automatic caching', key.auto_cache ? t('yes') : t('no')],
+      ['Stores responses', yesOrNo(key.store)],
+      ['Automatic caching', yesOrNo(key.auto_cache)],
       [texts.capture.until, key.capture_until ? <Time key="capture" at={key.capture_until} /> : undefined],
       ['Expires', key.expires_at ? <Time key="end" at={key.expires_at} /> : t('never')],
       ['Made', <Time key="made" at={key.created_at} />],

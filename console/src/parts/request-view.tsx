@@ -2,6 +2,7 @@
  * One call: its attempts on one time axis, its conversion, and the arithmetic of its charge as the server computed it.
  */
 import type { ReadRequest, ShownAttempt } from '../../../src/schemas/index.ts';
+import { yesOrNo } from '../format/answer.ts';
 import { countText } from '../format/count.ts';
 import { absoluteTime, durationText, isUtc, localTime } from '../format/time.ts';
 import { t } from '../language.ts';
@@ -61,7 +62,7 @@ export const RequestView = ({ request, reader }: RequestViewProps) => {
                 isOperator && request.upstream_model !== request.model ? request.upstream_model : undefined,
               ],
               ['Reply model', typeof replyModel === 'string' ? replyModel : undefined],
-              ['Stream', request.stream === null ? undefined : request.stream ? t('yes') : t('no')],
+              ['Stream', request.stream === null ? undefined : yesOrNo(request.stream)],
               ['Dialect', isOperator ? undefined : request.dialect],
               ['Conversion', isOperator && request.dialect !== null ? conversionText(request) : undefined],
               ['Dropped', request.dropped.length > 0 ? request.dropped.join(', ') : undefined],

@@ -1,6 +1,6 @@
 /**
- * Our ids for the calls of replies. A provider's may repeat in other replies and at other providers, so that a client gets the provider's with
- * a suffix of ours, and the provider gets its own back.
+ * Our ids for the calls of replies. A provider's may repeat in other replies and at other providers, so that a client
+ * gets the provider's with a suffix of ours, and the provider gets its own back.
  */
 import type { HubItem, HubRequest } from '../hub/types.ts';
 import { digest, isMinted, mintCallId } from '../wire/ids.ts';

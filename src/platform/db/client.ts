@@ -1,6 +1,6 @@
 /**
- * A connection to PostgreSQL that can be cut, because a server behind a broken network neither responds nor closes it. It may end at any moment:
- * that rejects what waits for it, and never ends the process.
+ * A connection to PostgreSQL that can be cut, because a server behind a broken network neither responds nor closes it.
+ * It may end at any moment: that rejects what waits for it, and never ends the process.
  */
 import type { Socket } from 'node:net';
 import pg from 'pg';
@@ -8,7 +8,9 @@ import { codeOf, systemClock } from '../../core/index.ts';
 
 /** How long the server may take to confirm the end of a connection. */
 const END_MS = 1_000;
-/** The kernel notices a host that is gone ten seconds after this. It does not notice a process or relay that is silent. */
+/**
+ * The kernel notices a host that is gone ten seconds after this. It does not notice a process or relay that is silent.
+ */
 const KEEP_ALIVE_MS = 5_000;
 
 export const TCP_OPTIONS = { keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS } as const;
@@ -21,7 +23,10 @@ export interface SeverableClientOptions extends pg.ClientConfig {
 /** What PostgreSQL reports of itself at the start of a session and whenever it changes. */
 const READ_ONLY_STATUS = ['in_hot_standby', 'default_transaction_read_only'];
 
-/** SQLSTATE of errors with which PostgreSQL ends the connection. Their severity says so too, in the language of the server. */
+/**
+ * SQLSTATE of errors with which PostgreSQL ends the connection. Their severity says so too, in the language of the
+ * server.
+ */
 const ENDS = /^(?:57P0[1-5]|25P0[34])$/;
 const isEnd = ({ severity, code }: pg.DatabaseError): boolean =>
   severity === 'FATAL' || severity === 'PANIC' || ENDS.test(code ?? '');
@@ -36,7 +41,8 @@ export class SeverableClient extends pg.Client {
 
   constructor(options: SeverableClientOptions = {}) {
     super(options);
-    // From the first moment: an event without a listener ends the process, and the server may end the connection in the message that opens it.
+    // From the first moment: an event without a listener ends the process, and the server may end the connection in the
+    // message that opens it.
     this.on('error', (error) => {
       this.#loss ??= error;
     });
@@ -70,7 +76,10 @@ export class SeverableClient extends pg.Client {
     this.#socket.setTimeout(ms, () => this.sever());
   }
 
-  /** Sends all statements at once; PostgreSQL refuses those after a failure. Rejects with the first failure, once all have ended. */
+  /**
+   * Sends all statements at once; PostgreSQL refuses those after a failure. Rejects with the first failure, once all
+   * have ended.
+   */
   async queryAll(statements: readonly pg.QueryConfig[]): Promise<pg.QueryResult[]> {
     const driver = this as { -readonly [name in 'pipeline']: boolean };
     driver.pipeline = true;

@@ -1,6 +1,7 @@
 /**
- * COPY to PostgreSQL, with back-pressure. The driver hands the messages of a copy to any query that has their handlers; this is one. Rows of a
- * transaction are copied by `copyRows`: the pool runs its statement, so that time limits apply as to every other.
+ * COPY to PostgreSQL, with back-pressure. The driver hands the messages of a copy to any query that has their handlers;
+ * this is one. Rows of a transaction are copied by `copyRows`: the pool runs its statement, so that time limits apply
+ * as to every other.
  */
 import type { Socket } from 'node:net';
 import { CompiledQuery } from 'kysely';
@@ -48,7 +49,10 @@ export async function copyRows(
 export const isCopyIn = (statement: string): boolean =>
   statement.startsWith('copy ') && statement.endsWith(' from stdin');
 
-/** Sends the bytes to `copy ... from stdin` and returns the number of rows. An error of the source ends the copy at the server too. */
+/**
+ * Sends the bytes to `copy ... from stdin` and returns the number of rows. An error of the source ends the copy at the
+ * server too.
+ */
 export async function copyIn(
   client: SeverableClient,
   statement: string,

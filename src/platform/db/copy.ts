@@ -20,7 +20,10 @@ export async function connectForCopy(url: string): Promise<SeverableClient> {
   return client;
 }
 
-/** Yields what `copy ... to stdout` returns. Leaving the loop early cuts the connection, because the server would send the rest. */
+/**
+ * Yields what `copy ... to stdout` returns. Leaving the loop early cuts the connection, because the server would send
+ * the rest.
+ */
 export async function* copyOut(client: SeverableClient, statement: string): AsyncGenerator<Buffer> {
   const query = new OutgoingCopy(statement);
   client.query(query as unknown as Submittable);

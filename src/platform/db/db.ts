@@ -17,7 +17,10 @@ export interface StoreServices {
 
 export interface Database {
   readonly db: Db;
-  /** Connections of their own for short statements that a call waits for: they fail sooner, and background work cannot take them. */
+  /**
+   * Connections of their own for short statements that a call waits for: they fail sooner, and background work cannot
+   * take them.
+   */
   readonly forCalls: Db;
   /** For connections that keep a session: those of `connect`, migrations, and further pools. */
   readonly url: string;
@@ -31,7 +34,9 @@ pg.types.setTypeParser(INT8_OID, BigInt);
 /** Part of the connections that only `forCalls` uses. Its statements take about a millisecond. */
 const CALL_SHARE = 0.3;
 
-/** How long dedicated connections wait for one statement. They do work that takes minutes, such as removing old months. */
+/**
+ * How long dedicated connections wait for one statement. They do work that takes minutes, such as removing old months.
+ */
 const DEDICATED_QUERY_MS = 600_000;
 
 /** `directUrl` leads to PostgreSQL itself where `url` leads to a connection pooler in transaction mode. */

@@ -2,7 +2,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db, Rows } from './rows.ts';
 
-/** Deletes rows of the table, at most `limit`, and returns their number. Rows that another statement holds are left for the next batch. */
+/**
+ * Deletes rows of the table, at most `limit`, and returns their number. Rows that another statement holds are left for
+ * the next batch.
+ */
 export async function deleteBatch(
   db: Db,
   table: keyof Rows,

@@ -1,4 +1,6 @@
-/** Rows of a batch as lines of a copy, encoded before the transaction, so that it holds its locks no longer than needed. */
+/**
+ * Rows of a batch as lines of a copy, encoded before the transaction, so that it holds its locks no longer than needed.
+ */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type CopiedValue, copyLine, copyRows } from './copy-in.ts';
 import type { Db, Rows } from './rows.ts';
@@ -33,7 +35,10 @@ export async function encodeRows<T extends RowSource>(
   return { columns, lines };
 }
 
-/** Some of the encoded rows, in one order everywhere, so that replicas that write the same rows do not deadlock. Fails when a row exists. */
+/**
+ * Some of the encoded rows, in one order everywhere, so that replicas that write the same rows do not deadlock. Fails
+ * when a row exists.
+ */
 export async function copyEncoded<T extends RowSource>(
   db: Db,
   table: keyof Rows,

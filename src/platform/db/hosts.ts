@@ -1,6 +1,6 @@
 /**
- * The servers of a DATABASE_URL with several hosts, of which one accepts writes: a primary and standbys that may take its place. The
- * driver knows one host only. All connections of a process to the same URL share what it knows.
+ * The servers of a DATABASE_URL with several hosts, of which one accepts writes: a primary and standbys that may take
+ * its place. The driver knows one host only. All connections of a process to the same URL share what it knows.
  */
 import type { ClientConfig } from 'pg';
 import { entryOf } from '../../core/index.ts';

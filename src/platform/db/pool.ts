@@ -1,6 +1,6 @@
 /**
- * A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed. What a lost connection
- * certainly did not do, or may do twice, is done by another one.
+ * A pool that never waits for a silent server: a late statement cuts its connection, and unused connections are probed.
+ * What a lost connection certainly did not do, or may do twice, is done by another one.
  */
 import type { CompiledQuery, PostgresPool, PostgresPoolClient } from 'kysely';
 import pg from 'pg';
@@ -15,7 +15,10 @@ import { isRepeatable } from './repeatable.ts';
 export interface PoolLimits {
   /** To open a connection, or to get one that others use. */
   readonly connectMs: number;
-  /** PostgreSQL cancels a statement after this long, and ends a transaction that waits this long for its next statement. The connection is cut a second later if not even that was reported. */
+  /**
+   * PostgreSQL cancels a statement after this long, and ends a transaction that waits this long for its next statement.
+   * The connection is cut a second later if not even that was reported.
+   */
   readonly statementMs: number;
   /** The limit of statements that a call waits for: its client prefers an error to a long wait. */
   readonly callMs: number;
@@ -35,7 +38,9 @@ export const POOL_LIMITS: PoolLimits = {
   clock: systemClock,
 };
 
-/** Longer than the minute between most jobs, so that their connections stay: a new one costs more than their statements. */
+/**
+ * Longer than the minute between most jobs, so that their connections stay: a new one costs more than their statements.
+ */
 const UNUSED_MS = 90_000;
 
 /** Time for PostgreSQL to report that it cancelled a statement. */
@@ -55,7 +60,10 @@ export class DatabaseUnavailable extends Unavailable {
 
 type PoolClient = pg.PoolClient & SeverableClient;
 
-/** When the server was last found silent. Pools of one server share it: what one of them finds holds for the connections of all. */
+/**
+ * When the server was last found silent. Pools of one server share it: what one of them finds holds for the connections
+ * of all.
+ */
 export class ServerSilence {
   foundAt = Number.NEGATIVE_INFINITY;
 }
@@ -88,7 +96,8 @@ export class DatabasePool {
     this.#hosts = hostsOf(url);
     this.#pool = new pg.Pool({
       max: connections,
-      // Otherwise a process without calls would open a connection for most of its statements, which costs more than all of them.
+      // Otherwise a process without calls would open a connection for most of its statements, which costs more than all
+      // of them.
       min: 1,
       idleTimeoutMillis: UNUSED_MS,
       Client: SeverableClient,
@@ -127,7 +136,9 @@ export class DatabasePool {
     };
   }
 
-  /** Ends for certain: each round either returns a connection or removes one from the pool, and new ones are not probed. */
+  /**
+   * Ends for certain: each round either returns a connection or removes one from the pool, and new ones are not probed.
+   */
   async #checkOut(): Promise<PoolClient> {
     for (;;) {
       const client = await this.#connect().catch((error: unknown) => {
@@ -168,8 +179,8 @@ export class DatabasePool {
   }
 
   /**
-   * The connection as Kysely sees it, until it is released. When it is lost, its first statement is sent again on another one, if it did not run
-   * or may run twice. Later statements depend on what came before.
+   * The connection as Kysely sees it, until it is released. When it is lost, its first statement is sent again on
+   * another one, if it did not run or may run twice. Later statements depend on what came before.
    */
   #lend(first: PoolClient, limitMs: number): PostgresPoolClient {
     let client: PoolClient | undefined = first;
@@ -206,7 +217,10 @@ export class DatabasePool {
         if (areTogether(text)) return this.#runAll(client, parameters as readonly CompiledQuery[]);
         return client.query(statement);
       },
-      /** A server that was told to end the connection says so before it executes the next statement. A pooler may say it later. */
+      /**
+       * A server that was told to end the connection says so before it executes the next statement. A pooler may say it
+       * later.
+       */
       mayRunAgain: (): boolean => {
         if (!client.isLost || client.isSevered) return false;
         if (wasLost || isRepeatable(text)) return true;
@@ -275,8 +289,8 @@ async function copyAll(client: PoolClient, statement: string, parameters: readon
 }
 
 /**
- * SQLSTATE: connection failures (08), lack of resources (53), shutdown and restart (57P), statements that were cancelled because they
- * waited for too long (57014), and a server that is read-only.
+ * SQLSTATE: connection failures (08), lack of resources (53), shutdown and restart (57P), statements that were
+ * cancelled because they waited for too long (57014), and a server that is read-only.
  */
 const isTemporary = (error: unknown): boolean => /^(?:08...|53...|57P0.|57014|25006)$/.test(codeOf(error) ?? '');
 

@@ -1,4 +1,7 @@
-/** Statements of every second: their text is built once, and a connection parses and plans them once. Behind a pooler it is done each time. */
+/**
+ * Statements of every second: their text is built once, and a connection parses and plans them once. Behind a pooler it
+ * is done each time.
+ */
 import { CompiledQuery } from 'kysely';
 import type { Db } from './rows.ts';
 

@@ -1,4 +1,7 @@
-/** Statements that may run twice, decided by their text: one that calls a function which is not known here counts as a change. */
+/**
+ * Statements that may run twice, decided by their text: one that calls a function which is not known here counts as a
+ * change.
+ */
 
 /** The beginning of a transaction is nothing without what follows. */
 const BEGINS = /^(?:begin|start transaction)\b/;

@@ -1,8 +1,13 @@
-/** Whether connections keep their session. A pooler in transaction mode gives each transaction another one, so that LISTEN and locks fail. */
+/**
+ * Whether connections keep their session. A pooler in transaction mode gives each transaction another one, so that
+ * LISTEN and locks fail.
+ */
 import type { SeverableClient } from './client.ts';
 import { connect } from './db.ts';
 
-/** A pooler that responds at this moment may have other clients, which take the session that the first connection had. */
+/**
+ * A pooler that responds at this moment may have other clients, which take the session that the first connection had.
+ */
 const TRIES = 3;
 
 /** True when two open connections were seen to use one session. */

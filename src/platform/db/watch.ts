@@ -1,8 +1,8 @@
 /**
- * Watches the revisions of configuration and keys, so that a replica reloads what another process changed.
- * Triggers count revisions up and notify. The watch listens, and also checks every two seconds: notifications are lost while the
- * connection is down, and poolers do not forward LISTEN. Reasons: docs/adr/0004-revisions.md
- * The same connection hears of new work, such as a video task, which has no revision: whoever waits for it also looks by itself.
+ * Watches the revisions of configuration and keys, so that a replica reloads what another process changed. Triggers
+ * count revisions up and notify. The watch listens, and also checks every two seconds: notifications are lost while the
+ * connection is down, and poolers do not forward LISTEN. Reasons: docs/adr/0004-revisions.md The same connection hears
+ * of new work, such as a video task, which has no revision: whoever waits for it also looks by itself.
  */
 import type { QueryResultRow } from 'pg';
 import { type Clock, errorFields, type Log, type Repetition, repeat } from '../../core/index.ts';
@@ -66,13 +66,19 @@ export class RevisionWatch {
     return this.#check(undefined);
   }
 
-  /** Calls `listener` with the name of work that a trigger announces. Announcements may be lost; `onGap` is called after a reconnect. */
+  /**
+   * Calls `listener` with the name of work that a trigger announces. Announcements may be lost; `onGap` is called after
+   * a reconnect.
+   */
   onWork(listener: (name: string) => void, onGap: () => void): void {
     this.#onWork.add(listener);
     this.#onGap.add(onGap);
   }
 
-  /** The rows of a short statement, through the listening connection, which needs no probe. Undefined without an answer of it. */
+  /**
+   * The rows of a short statement, through the listening connection, which needs no probe. Undefined without an answer
+   * of it.
+   */
   async read<Row extends QueryResultRow>(name: string, text: string): Promise<readonly Row[] | undefined> {
     const answer = this.#listener?.query<Row>({ name, text });
     return answer?.then(({ rows }) => rows).catch(() => undefined);
@@ -103,7 +109,10 @@ export class RevisionWatch {
     }
   }
 
-  /** Through the listening connection, which does not notice by itself that the server is silent; through the pool without it. */
+  /**
+   * Through the listening connection, which does not notice by itself that the server is silent; through the pool
+   * without it.
+   */
   async #checkRegularly(): Promise<void> {
     const listener = this.#listener;
     const cancel = this.#options.clock.after(RESPONSE_MS, () => listener?.sever());

@@ -1,6 +1,7 @@
 /**
- * Who may connect to the socket when a root process runs PostgreSQL as an unprivileged user: root only. Other services may run as that
- * user too, and the rules of initdb trust every process that reaches the socket. Rules that an operator wrote stay in force.
+ * Who may connect to the socket when a root process runs PostgreSQL as an unprivileged user: root only. Other services
+ * may run as that user too, and the rules of initdb trust every process that reaches the socket. Rules that an operator
+ * wrote stay in force.
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,7 +12,10 @@ const MAP = 'dragoman';
 /** The line that initdb writes. */
 const TRUSTS_ALL = /^local\s+all\s+all\s+trust\s*$/m;
 
-/** Settings of the postmaster; none when PostgreSQL runs as the user of this process, who alone can enter the folder of the socket. */
+/**
+ * Settings of the postmaster; none when PostgreSQL runs as the user of this process, who alone can enter the folder of
+ * the socket.
+ */
 export async function accessSettings({ cluster, osUser }: Pick<DataLocation, 'cluster' | 'osUser'>): Promise<string[]> {
   if (osUser === undefined) return [];
   const rules = await readFile(join(cluster, 'pg_hba.conf'), 'utf8').catch(() => '');

@@ -1,7 +1,7 @@
 /**
- * The PostgreSQL programs of the npm package for this platform, prepared to run: with the library symlinks that the package only lists
- * (install scripts do not run), and in a folder that the user of PostgreSQL can read.
- * Never downloads anything, and changes node_modules only by adding those symlinks.
+ * The PostgreSQL programs of the npm package for this platform, prepared to run: with the library symlinks that the
+ * package only lists (install scripts do not run), and in a folder that the user of PostgreSQL can read. Never
+ * downloads anything, and changes node_modules only by adding those symlinks.
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -92,7 +92,9 @@ async function create(client: Client, statement: string): Promise<void> {
   }
 }
 
-/** An initdb whose starter was killed may still write there. What cannot be removed now is removed at the next start. */
+/**
+ * An initdb whose starter was killed may still write there. What cannot be removed now is removed at the next start.
+ */
 async function removeParts(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith(PART_PREFIX)) await removeTree(join(directory, name)).catch(() => undefined);

@@ -1,7 +1,7 @@
 /**
- * The location of one embedded database: normally DATA_DIR itself. When the gateway runs as root and the user of PostgreSQL cannot enter
- * DATA_DIR, a separate folder that a pointer file in DATA_DIR names.
- * Never deletes a database and never uses a folder that another user created.
+ * The location of one embedded database: normally DATA_DIR itself. When the gateway runs as root and the user of
+ * PostgreSQL cannot enter DATA_DIR, a separate folder that a pointer file in DATA_DIR names. Never deletes a database
+ * and never uses a folder that another user created.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -106,10 +106,8 @@ async function createElsewhere(dataDir: string, osUser: OsUser | undefined): Pro
     if (!(await isUsable(parent, osUser))) continue;
     for (let count = 1; count <= MAX_LEFTOVERS; count++) {
       // A folder without a pointer to it is the database of a deleted DATA_DIR; a new DATA_DIR starts empty.
-      const directory = join(
-        parent,
-        `${parent === '/var/lib/dragoman' ? '' : 'dragoman-'}${name}${count === 1 ? '' : `-${count}`}`,
-      );
+      const ownName = parent === '/var/lib/dragoman' ? name : `dragoman-${name}`;
+      const directory = join(parent, count === 1 ? ownName : `${ownName}-${count}`);
       try {
         await mkdir(directory);
         await chmod(directory, PASSABLE);

@@ -1,4 +1,7 @@
-/** The address of a running postmaster: a private unix socket, or loopback with a password on systems without unix sockets. */
+/**
+ * The address of a running postmaster: a private unix socket, or loopback with a password on systems without unix
+ * sockets.
+ */
 import { Client } from 'pg';
 
 export interface Endpoint {
@@ -10,11 +13,16 @@ export interface Endpoint {
 
 export type Transport = 'socket' | 'tcp';
 
-/** The role of the gateway. Not a superuser, so the gateway cannot depend on rights that it lacks on an external PostgreSQL. */
+/**
+ * The role of the gateway. Not a superuser, so the gateway cannot depend on rights that it lacks on an external
+ * PostgreSQL.
+ */
 export const APPLICATION_ROLE = 'dragoman';
 export const DATABASE = 'dragoman';
 
-/** The role of the launcher. The three connections reserved for superusers keep it working when all others are in use. */
+/**
+ * The role of the launcher. The three connections reserved for superusers keep it working when all others are in use.
+ */
 export const LAUNCHER_ROLE = 'postgres';
 export const LAUNCHER_DATABASE = 'postgres';
 

@@ -1,8 +1,7 @@
 /**
- * Embedded PostgreSQL: joins the server that runs on a data directory or creates and starts one, and stops it when the last process
- * leaves.
- * Other folders import only this file. It knows nothing of the gateway's tables.
- * Reasons: docs/adr/0001-embedded-postgresql.md
+ * Embedded PostgreSQL: joins the server that runs on a data directory or creates and starts one, and stops it when the
+ * last process leaves. Other folders import only this file. It knows nothing of the gateway's tables. Reasons:
+ * docs/adr/0001-embedded-postgresql.md
  */
 import { openDataDir } from './data-location.ts';
 import { platformTransport, type Transport, urlOf } from './endpoint.ts';

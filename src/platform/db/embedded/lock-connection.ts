@@ -1,7 +1,7 @@
 /**
- * A connection that is kept open for the session-level lock it holds. When it breaks, because PostgreSQL crashed or was stopped, the
- * lock is acquired again until it is released.
- * Never keeps the process alive by itself, and does not know what the lock means.
+ * A connection that is kept open for the session-level lock it holds. When it breaks, because PostgreSQL crashed or was
+ * stopped, the lock is acquired again until it is released. Never keeps the process alive by itself, and does not know
+ * what the lock means.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';

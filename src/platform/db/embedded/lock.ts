@@ -1,6 +1,6 @@
 /**
- * A lock file between processes: one at a time starts, joins or leaves the database of a data directory.
- * The file names its owner, so the lock of a dead owner is taken over. It does not protect the data itself: initdb works in its own
+ * A lock file between processes: one at a time starts, joins or leaves the database of a data directory. The file names
+ * its owner, so the lock of a dead owner is taken over. It does not protect the data itself: initdb works in its own
  * folder, and postmaster.pid admits one postmaster.
  */
 import { randomBytes } from 'node:crypto';
@@ -17,7 +17,10 @@ const NOTIFY_AFTER_MS = 3_000;
 /** The file is filled microseconds after it is created; an empty one this old was left by a crash. */
 const EMPTY_IS_STALE_AFTER_MS = 2_000;
 
-/** Locks of this process. The process id alone does not identify them: in a container the next process often has the same id. */
+/**
+ * Locks of this process. The process id alone does not identify them: in a container the next process often has the
+ * same id.
+ */
 const ownLocks = new Set<string>();
 
 interface Owner {
@@ -94,7 +97,10 @@ function ownerOf(found: string): Owner | undefined {
   return typeof pid === 'number' ? { pid, birth: typeof birth === 'string' ? birth : undefined } : undefined;
 }
 
-/** Removes a stale lock by a rename, so that only one of several waiters does. Puts it back if it was replaced meanwhile. */
+/**
+ * Removes a stale lock by a rename, so that only one of several waiters does. Puts it back if it was replaced
+ * meanwhile.
+ */
 async function remove(path: string, stale: string): Promise<void> {
   const aside = `${path}.${randomBytes(4).toString('hex')}`;
   try {

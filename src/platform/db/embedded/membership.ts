@@ -1,7 +1,7 @@
 /**
- * The processes that use the postmaster of a data directory. Each holds a shared advisory lock. A leaving process that gets the
- * exclusive lock is the last one and stops the postmaster.
- * A file lock around joining and leaving prevents that a start and a stop overlap.
+ * The processes that use the postmaster of a data directory. Each holds a shared advisory lock. A leaving process that
+ * gets the exclusive lock is the last one and stops the postmaster. A file lock around joining and leaving prevents
+ * that a start and a stop overlap.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
@@ -74,7 +74,9 @@ export async function joinServer(options: JoinOptions): Promise<Membership> {
   }
 }
 
-/** Ends the membership and stops the postmaster after the last one. `client` is undefined when its connection is lost. */
+/**
+ * Ends the membership and stops the postmaster after the last one. `client` is undefined when its connection is lost.
+ */
 export async function leaveServer(membership: Membership, client: Client | undefined, notify: Notify): Promise<void> {
   const leave = async () => {
     try {

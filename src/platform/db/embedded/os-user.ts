@@ -1,4 +1,7 @@
-/** The OS user that PostgreSQL runs as, because it refuses root, and what it can access. Never creates a user or changes an owner. */
+/**
+ * The OS user that PostgreSQL runs as, because it refuses root, and what it can access. Never creates a user or changes
+ * an owner.
+ */
 import type { Stats } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -42,6 +45,11 @@ async function nobodyUser(): Promise<OsUser> {
 }
 
 function allows(entry: Stats, osUser: OsUser, wanted: number): boolean {
-  const shift = entry.uid === osUser.uid ? 6 : entry.gid === osUser.gid ? 3 : 0;
-  return ((entry.mode >> shift) & wanted) === wanted;
+  return ((entry.mode >> classShift(entry, osUser)) & wanted) === wanted;
+}
+
+/** Where the mode has the bits of the owner, of the group or of all others. */
+function classShift(entry: Stats, osUser: OsUser): number {
+  if (entry.uid === osUser.uid) return 6;
+  return entry.gid === osUser.gid ? 3 : 0;
 }

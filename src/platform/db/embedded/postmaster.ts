@@ -1,7 +1,7 @@
 /**
- * The postmaster, the main process of a PostgreSQL server: finds it by postmaster.pid of the cluster, starts it so that it outlives this
- * process, and stops it.
- * Never decides whether it should run, and never signals a process that is not the postmaster of the cluster.
+ * The postmaster, the main process of a PostgreSQL server: finds it by postmaster.pid of the cluster, starts it so that
+ * it outlives this process, and stops it. Never decides whether it should run, and never signals a process that is not
+ * the postmaster of the cluster.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, constants, fchownSync, fstatSync, openSync, renameSync, statSync } from 'node:fs';
@@ -44,7 +44,10 @@ const NOTIFY_AFTER_MS = 3_000;
 const START_TIMEOUT_MS = 600_000;
 /** Children of a killed postmaster end when they notice its death; until then PostgreSQL does not start. */
 const ORPHAN_TIMEOUT_MS = 5_000;
-/** The shutdown checkpoint writes at most shared_buffers. If it takes longer the disk hangs, and the next start recovers instead. */
+/**
+ * The shutdown checkpoint writes at most shared_buffers. If it takes longer the disk hangs, and the next start recovers
+ * instead.
+ */
 const STOP_TIMEOUT_MS = 60_000;
 /** PostgreSQL fills the file as soon as it creates it; an empty one this old was left by a crash of the machine. */
 const EMPTY_IS_STALE_AFTER_MS = 2_000;
@@ -147,7 +150,10 @@ async function isRunning(written: Postmaster, cluster: string): Promise<boolean>
   return command.includes(process.platform === 'win32' ? 'postgres' : `-D ${written.dataDirectory}`);
 }
 
-/** A folder that was copied while its database ran has the file too; the process belongs to the folder that the file names. */
+/**
+ * A folder that was copied while its database ran has the file too; the process belongs to the folder that the file
+ * names.
+ */
 async function isCopied({ dataDirectory }: Postmaster, cluster: string): Promise<boolean> {
   const [named, own] = await Promise.all([dataDirectory, cluster].map((path) => stat(path).catch(() => undefined)));
   return named !== undefined && own !== undefined && (named.ino !== own.ino || named.dev !== own.dev);
@@ -171,7 +177,8 @@ async function startDirectly({ location, binaries, settings, stale, notify }: St
       cwd: location.cluster,
       env: cleanEnvironment(stale === undefined ? {} : { PG_GRANDPARENT_PID: String(stale) }),
       stdio: ['ignore', log, log],
-      // A separate session: Ctrl-C in a terminal reaches only this process, which stops PostgreSQL after its last query.
+      // A separate session: Ctrl-C in a terminal reaches only this process, which stops PostgreSQL after its last
+      // query.
       detached: true,
       ...location.osUser,
     });
@@ -222,8 +229,8 @@ async function settingsFor(socketDirectory: string | undefined, options: StartOp
 }
 
 /**
- * Data of callers must not reach the log, and messages of failed statements quote values. The gateway gets those errors anyway, so the
- * log keeps only events of the server (LOG, FATAL, PANIC), without details.
+ * Data of callers must not reach the log, and messages of failed statements quote values. The gateway gets those errors
+ * anyway, so the log keeps only events of the server (LOG, FATAL, PANIC), without details.
  */
 const PRIVACY: readonly string[] = [
   'logging_collector=off',
@@ -263,9 +270,9 @@ async function freePort(): Promise<number> {
 }
 
 /**
- * The process id in a postmaster.pid whose postmaster is gone. PostgreSQL does not start when another process has that id now. But it
- * ignores the id of its grandparent, which PG_GRANDPARENT_PID sets. Unlike deleting the file, this keeps PostgreSQL's check for
- * surviving children.
+ * The process id in a postmaster.pid whose postmaster is gone. PostgreSQL does not start when another process has that
+ * id now. But it ignores the id of its grandparent, which PG_GRANDPARENT_PID sets. Unlike deleting the file, this keeps
+ * PostgreSQL's check for surviving children.
  */
 async function staleOwner(cluster: string): Promise<number | undefined> {
   const written = await readPidFile(cluster);

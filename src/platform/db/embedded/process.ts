@@ -1,4 +1,7 @@
-/** Child processes and command lines of the operating system. Never signals a process and knows nothing about PostgreSQL. */
+/**
+ * Child processes and command lines of the operating system. Never signals a process and knows nothing about
+ * PostgreSQL.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -25,8 +28,8 @@ export async function commandOf(pid: number): Promise<string | undefined> {
 }
 
 /**
- * The environment of PostgreSQL: only what it needs. Our own environment holds secrets, and PG* or LC_* variables of the shell would
- * change how it starts. TZ keeps initdb from guessing the zone by comparing hundreds of files.
+ * The environment of PostgreSQL: only what it needs. Our own environment holds secrets, and PG* or LC_* variables of
+ * the shell would change how it starts. TZ keeps initdb from guessing the zone by comparing hundreds of files.
  */
 export function cleanEnvironment(extra: Record<string, string> = {}): NodeJS.ProcessEnv {
   const kept = ['PATH', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'SYSTEMROOT', 'ComSpec', 'LD_LIBRARY_PATH'];

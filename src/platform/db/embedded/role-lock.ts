@@ -1,4 +1,7 @@
-/** Advisory locks of processes. The application name carries the holder's process id, so that others see whether it is alive. */
+/**
+ * Advisory locks of processes. The application name carries the holder's process id, so that others see whether it is
+ * alive.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { isProcessAlive } from '../../../core/index.ts';
@@ -16,7 +19,10 @@ const POLL_MS = 20;
 
 export const holderName = ({ name }: RoleLock): string => `${name}:${process.pid}`;
 
-/** Undefined when the exclusive lock was acquired. Otherwise its holders: process ids, 0 for a connection that names none. */
+/**
+ * Undefined when the exclusive lock was acquired. Otherwise its holders: process ids, 0 for a connection that names
+ * none.
+ */
 export async function tryRoleLock(client: Client, lock: RoleLock): Promise<readonly number[] | undefined> {
   const deadline = Date.now() + DEAD_HOLDER_TIMEOUT_MS;
   for (;;) {

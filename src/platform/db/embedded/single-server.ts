@@ -1,7 +1,7 @@
 /**
- * The single-server role: an exclusive advisory lock on a dedicated connection. Its application name carries the process id, so that
- * a second server can report which process has the role.
- * Works on any PostgreSQL. The lock ends with the connection of its holder.
+ * The single-server role: an exclusive advisory lock on a dedicated connection. Its application name carries the
+ * process id, so that a second server can report which process has the role. Works on any PostgreSQL. The lock ends
+ * with the connection of its holder.
  */
 import type { Client } from 'pg';
 import { connectEmbedded } from './endpoint.ts';

@@ -1,7 +1,7 @@
 /**
- * The folder of the unix socket. Its path is short, because systems limit socket paths to about 100 bytes. Only the user of PostgreSQL
- * and root can enter it, because the socket accepts connections without a password; access-rules.ts says whose.
- * Never uses a folder that another user created.
+ * The folder of the unix socket. Its path is short, because systems limit socket paths to about 100 bytes. Only the
+ * user of PostgreSQL and root can enter it, because the socket accepts connections without a password; access-rules.ts
+ * says whose. Never uses a folder that another user created.
  */
 import { createHash } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, readdir, readFile, rmdir } from 'node:fs/promises';
@@ -74,8 +74,8 @@ async function isOwn(directory: string, osUser: OsUser | undefined): Promise<boo
 }
 
 /**
- * Whether PostgreSQL can create its socket here. PostgreSQL removes the socket of a dead process itself. The launcher never does: a
- * postmaster whose starter was killed may be creating its socket at this moment.
+ * Whether PostgreSQL can create its socket here. PostgreSQL removes the socket of a dead process itself. The launcher
+ * never does: a postmaster whose starter was killed may be creating its socket at this moment.
  */
 async function isFree(directory: string, stale: number | undefined): Promise<boolean> {
   const lock = await readFile(join(directory, `${SOCKET_FILE}.lock`), 'utf8').catch(() => undefined);
