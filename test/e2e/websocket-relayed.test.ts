@@ -435,11 +435,9 @@ longTest('200 idle and 200 active WebSockets open and close cleanly', async () =
   for (const client of idle) client.socket.close();
   await Promise.all(idle.map(({ socket }) => once(socket, 'close')));
   const active = await Promise.all(Array.from({ length: 200 }, () => connect()));
-  // An account has 64 slots; the other turns go over HTTP or get an overload error.
   const ends = await Promise.all(active.map((client) => client.turn({ model: 'demo-responses', input: 'x' })));
-  assert.ok(ends.every(({ type, error }) => type === 'response.completed' || error?.code === 'server_is_overloaded'));
-  const opened = sim.journal.requests.filter(isConnection).length;
-  assert.equal(opened, 64);
+  assert.ok(ends.every(({ type }) => type === 'response.completed'));
+  assert.equal(sim.journal.requests.filter(isConnection).length, 200, 'an account without a limit takes every turn');
   for (const client of active) client.socket.close();
   await until('every upstream socket is closed', () =>
     sim.journal.requests.filter(isConnection).every(({ finished }) => finished),
