@@ -58,6 +58,8 @@ export const SESSION_LOAD = { min: 8, fairShares: 1.5 } as const;
  * How many calls at once an account takes for which the operator names no number, once its provider has refused some.
  */
 export const LEARNED_LIMIT = {
+  /** A refusal with fewer calls in flight is about something else, such as tokens a minute: it cools the account down, and teaches no limit. */
+  fewCalls: 16,
   /** Of the calls in flight at a refusal. */
   shrink: 0.5,
   /** Calls more for each success: an eighth in the time that all calls in flight take. */

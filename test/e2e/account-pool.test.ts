@@ -368,15 +368,15 @@ test('an account without a limit takes all calls at once, and what a refusal of 
   const { held, release } = holdReplies();
   const calls = Array.from({ length: 80 }, () => group.send(one));
   await until('all calls at the provider', () => held.length === calls.length);
-  release();
-  for (const call of calls) assert.equal((await call).status, 200);
   provider.respondWith(jsonResponse('{}', 429));
   await group.send(one);
   const learned = await until('the learned limit', async () => {
     const account = await shown(group.account('a'));
     return account.learned_concurrency === null ? undefined : account;
   });
-  assert.deepEqual([learned.max_concurrency, learned.learned_concurrency], [null, 1]);
+  assert.deepEqual([learned.max_concurrency, learned.learned_concurrency], [null, 40]);
+  release();
+  for (const call of calls) assert.equal((await call).status, 200);
 });
 
 const SESSION = 'user_1_account__session_8b1f6a52-7f6e-4f5c-9c31-0a2f6f1d7e55';

@@ -383,7 +383,14 @@ describe('the worker', () => {
     });
   });
   const url = '/v1/responses';
-  const REPLY = { id: 'resp_1', object: 'response', status: 'completed', model: 'm', output: [], usage: null };
+  const REPLY = {
+    id: 'resp_1',
+    object: 'response',
+    status: 'completed',
+    model: 'm',
+    output: [],
+    usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  };
   const many = (count: number): string[] =>
     Array.from({ length: count }, (_, n) => lineOf(url, `n${n}`, bodyOf(url, 'm', `text ${n}`)));
 

@@ -54,36 +54,41 @@ test('what an operator has set is not changed by refusals', () => {
 test('a learned limit is forgotten after enough successes, after a time, and when the account changes', () => {
   const clock = new FakeClock();
   const limit = new LearnedLimit(clock);
-  const refuse = (): void => limit.begin()('rate_limited', 4);
+  const refuse = (): void => limit.begin()('rate_limited', 40);
   refuse();
-  assert.equal(limit.calls, 2);
+  assert.equal(limit.calls, 20);
   let successes = 0;
   while (limit.calls !== undefined) {
     limit.begin()(undefined, 1);
     successes += 1;
   }
-  assert.equal(successes, (4 * LEARNED_LIMIT.forgottenAt - 2) / LEARNED_LIMIT.growth);
+  assert.equal(successes, (40 * LEARNED_LIMIT.forgottenAt - 20) / LEARNED_LIMIT.growth);
   refuse();
   clock.advance(LEARNED_LIMIT.forgetMs - 1);
-  assert.equal(limit.calls, 2);
+  assert.equal(limit.calls, 20);
   clock.advance(1);
   assert.equal(limit.calls, undefined);
 
   const { pool } = openPool();
   const reached = { ...ACCOUNT, baseUrl: 'https://x.test', credential: 'one' };
   pool.reload([reached]);
-  const lease = pool.lease([reached]);
-  if ('account' in lease) lease.release({ kind: 'overloaded' });
-  assert.equal(pool.learnedLimit('a'), 1);
+  const leases = Array.from({ length: 40 }, () => pool.lease([reached]));
+  const [lease] = leases;
+  if (lease && 'account' in lease) lease.release({ kind: 'overloaded' });
+  assert.equal(pool.learnedLimit('a'), 20);
   pool.reload([{ ...reached, credential: 'two' }]);
   assert.equal(pool.learnedLimit('a'), undefined);
 });
 
-test('faults of another kind, and the lowest limit, leave room for one call', () => {
+test('faults of another kind teach no limit', () => {
   const limit = new LearnedLimit(new FakeClock());
   limit.begin()('failed', 100);
   limit.begin()('timeout', 100);
   assert.equal(limit.calls, undefined);
-  for (let n = 0; n < 3; n += 1) limit.begin()('overloaded', 1);
-  assert.equal(limit.calls, 1);
+});
+
+test('a refusal of few calls at once teaches no limit', () => {
+  const limit = new LearnedLimit(new FakeClock());
+  limit.begin()('overloaded', LEARNED_LIMIT.fewCalls - 1);
+  assert.equal(limit.calls, undefined);
 });

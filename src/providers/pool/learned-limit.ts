@@ -37,9 +37,11 @@ export class LearnedLimit {
     this.#learned = undefined;
   }
 
+  /** With few calls in flight, their number is not what the provider has too much of. */
   #shrink(inFlight: number): void {
+    if (inFlight < LEARNED_LIMIT.fewCalls) return;
     this.#lesson += 1;
-    const calls = Math.max(1, inFlight * LEARNED_LIMIT.shrink);
+    const calls = inFlight * LEARNED_LIMIT.shrink;
     this.#learned = { calls, refusedAt: inFlight, since: this.#clock.elapsed() };
   }
 
