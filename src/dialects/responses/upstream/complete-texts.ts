@@ -10,12 +10,12 @@ import {
   newPart,
   type OpenItem,
   type Part,
-  type PartKind,
   type StreamState,
+  type TextKind,
 } from './open-items.ts';
 
 export interface CompleteText {
-  readonly kind: PartKind;
+  readonly kind: TextKind;
   readonly text: string;
   readonly annotations: readonly HubAnnotation[];
 }
@@ -27,7 +27,7 @@ const MAX_SPANNED = 64;
 export function endText(
   state: StreamState,
   open: OpenItem,
-  { kind, key, text }: { readonly kind: PartKind; readonly key: string; readonly text: string },
+  { kind, key, text }: { readonly kind: TextKind; readonly key: string; readonly text: string },
 ): void {
   const known = open.partByKey.get(key);
   if (known?.text === text) {
@@ -50,7 +50,7 @@ export function endText(
 }
 
 /** The parts at the end whose complete text has not arrived. */
-function unfinishedParts({ parts }: OpenItem, kind: PartKind): Part[] {
+function unfinishedParts({ parts }: OpenItem, kind: TextKind): Part[] {
   const found: Part[] = [];
   for (let at = parts.length - 1; at >= 0 && found.length < MAX_SPANNED; at -= 1) {
     const part = parts[at];

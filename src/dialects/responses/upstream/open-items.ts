@@ -50,11 +50,11 @@ export interface OpenItem {
   isEnded: boolean;
 }
 
-export type PartKind = 'text' | 'refusal' | 'think';
+export type TextKind = 'text' | 'refusal' | 'think';
 
 export interface Part {
   readonly open: OpenItem;
-  readonly kind: PartKind;
+  readonly kind: TextKind;
   key: string;
   index: number;
   text: string;
@@ -64,10 +64,10 @@ export interface Part {
 }
 
 /** The number of a part as the wire has it: servers repeat numbers, leave them out, or count other parts too. */
-export const partKey = (kind: PartKind, wireIndex: unknown, raw = ''): string =>
+export const partKey = (kind: TextKind, wireIndex: unknown, raw = ''): string =>
   `${kind}${raw}${maybeCount(wireIndex) ?? 0}`;
 
-export const newPart = (open: OpenItem, kind: PartKind, key: string): Part => ({
+export const newPart = (open: OpenItem, kind: TextKind, key: string): Part => ({
   open,
   kind,
   key,
@@ -78,7 +78,7 @@ export const newPart = (open: OpenItem, kind: PartKind, key: string): Part => ({
 });
 
 /** The part that a delta continues, or a new one. */
-export function growingPart(open: OpenItem, kind: PartKind, key: string): Part {
+export function growingPart(open: OpenItem, kind: TextKind, key: string): Part {
   const known = open.partByKey.get(key);
   if (!known || known.isDone) return newPart(open, kind, key);
   if (known.index === open.parts.length - 1) return known;

@@ -61,7 +61,7 @@ type Rows = readonly (readonly [type: string, Handler])[];
 
 /** How events carry the text of a part. */
 interface TextEvents {
-  readonly kind: opened.PartKind;
+  readonly kind: opened.TextKind;
   /** Of the item. */
   readonly type: 'message' | 'reasoning';
   /** Member with the place of the part in the item. */
