@@ -4,13 +4,13 @@
  */
 import type { Secrets } from '../../catalog/index.ts';
 import { concatBuffers, EVENT_STREAM, isEventStream, lastBlockEnd } from '../../core/index.ts';
-import { codecOf, type Fault, type HubUsage, NO_USAGE } from '../../dialects/index.ts';
+import { type Fault, type HubUsage, NO_USAGE } from '../../dialects/index.ts';
 import { type ClientStream, UNBUFFERED } from '../../platform/web/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
 import { timesOf } from '../billing/output-meter.ts';
-import { isStillborn, stillborn } from '../billing/reply-opening.ts';
+import { stillborn } from '../billing/reply-opening.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import { faultKindOf } from '../client-error.ts';
 import { droppedHeaders } from '../dropped.ts';
@@ -47,12 +47,6 @@ export interface NativeResponseContext extends CallSource {
 /** A unary response up to this size is written together with its head. */
 const HELD_BYTES = 64 * 1024;
 const EMPTY = Buffer.alloc(0);
-const REPLYING: ReadonlySet<rules.InferenceOperation> = new Set([
-  'messages.create',
-  'chat.create',
-  'responses.create',
-  'generate.create',
-] as const);
 const BLANK_LINE = Buffer.from('\n\n');
 const DONE = Buffer.from('data: [DONE]\n\n');
 /** Clients of the other dialects read a last event without one, because servers often omit it. */
@@ -205,7 +199,6 @@ export class NativeResponse implements ResponseHandler {
     if (fault) return fault;
     const result = this.#tap.end();
     this.#accept(result);
-    if (!error && this.#isEmptyReply(result)) return stillborn('truncated');
     // The client already has the head of a stream, but the provider sent no stream.
     if (!this.#isSse && this.#context.early?.isOpen) return { kind: 'no_result', error: NO_STREAM };
     // A stream is complete once its terminal event has passed, whatever happens to its connection afterwards.
@@ -247,19 +240,6 @@ export class NativeResponse implements ResponseHandler {
     if (outcome === undefined) this.#pass(opening.bytes);
     else if (!this.#context.call.isClientGone) return stillborn(error?.kind ?? 'truncated');
     return undefined;
-  }
-
-  /** A whole reply without content and without a report of usage. Nearly every provider reports usage, so that this is seldom read. */
-  #isEmptyReply({ usage, isError }: TapResult): boolean {
-    const { operation, dialect, background, admission } = this.#context;
-    if (usage || isError || background || !admission || !this.#held || !REPLYING.has(operation)) return false;
-    try {
-      const body = JSON.parse(concatBuffers(this.#held).toString());
-      return isStillborn(codecOf(dialect).upstream.decodeReply(body, { requestId: '' }));
-    } catch {
-      // What the gateway cannot read is for the client to judge.
-      return false;
-    }
   }
 
   /** What an error at the end of a stream says about the account. */
