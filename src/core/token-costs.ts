@@ -1,7 +1,4 @@
-/**
- * Tokens per unit of each feature. Generated from test/fixtures/tokens.corpus.json by `npm run gen -- tokens`; do not
- * edit.
- */
+/** Tokens per unit of each feature. Generated from test/fixtures/tokens.corpus.json by `npm run gen -- tokens`; do not edit. */
 import type { TokenFeature } from './token-features.ts';
 
 export const TOKEN_COSTS: Readonly<Record<TokenFeature, number>> = {
