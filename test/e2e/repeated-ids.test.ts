@@ -58,7 +58,10 @@ function replyTo({ target, body }: ReceivedRequest, id: string): object {
   const args = { turn };
   if (target.endsWith('/chat/completions'))
     return {
-      ...{ id, object: 'chat.completion', created: 1, model: 'm' },
+      id,
+      object: 'chat.completion',
+      created: 1,
+      model: 'm',
       choices: [
         {
           index: 0,
@@ -74,7 +77,12 @@ function replyTo({ target, body }: ReceivedRequest, id: string): object {
     };
   if (target.startsWith('/v1/messages'))
     return {
-      ...{ id, type: 'message', role: 'assistant', model: 'm', stop_reason: 'tool_use', stop_sequence: null },
+      id,
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      stop_reason: 'tool_use',
+      stop_sequence: null,
       content: [
         { type: 'text', text },
         { type: 'tool_use', id, name: 'look', input: args },
