@@ -62,7 +62,7 @@ export interface AccountsRow {
   credential_sealed: string;
   weight: number;
   priority: Generated<number>;
-  max_concurrency: number | null;
+  max_concurrency: Generated<number>;
   features: string[];
   models: ColumnType<unknown, string | undefined, string>;
   result_hosts: Generated<string[]>;

@@ -4,7 +4,7 @@ import { errorFields, type Log, type Nanos, parseNanos, type Sealer } from '../c
 import { type Db, type Row, snapshot } from '../platform/db/index.ts';
 import type { AccountLimits } from '../providers/pool/index.ts';
 import * as rules from '../rules/index.ts';
-import { shownGroups } from '../schemas/index.ts';
+import { shownGroups, UNLIMITED_CONCURRENCY } from '../schemas/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
 
 type AccountRow = Row<'accounts'>;
@@ -61,7 +61,7 @@ async function readAccounts(db: Db, groups: readonly Group[], sealer: Sealer, lo
             row.proxy_sealed === null ? (row.proxy ?? undefined) : sealer.open(row.proxy_sealed, proxyLocation(row.id)),
           weight: row.weight,
           priority: row.priority,
-          maxConcurrency: row.max_concurrency ?? undefined,
+          maxConcurrency: row.max_concurrency === UNLIMITED_CONCURRENCY ? undefined : row.max_concurrency,
           limits: readAccountLimits(row),
           pollsPerSecond: row.polls_per_second ?? undefined,
           features: featuresIn(row, groupId, styles.get(groupId)),

@@ -5,6 +5,9 @@ import { formatNanos, parsePpm } from '../core/index.ts';
 const FACTOR = /(?:^|_)multiplier$/;
 const PPM = '_ppm';
 
+/** Stored as `max_concurrency` of an account without a limit: version 0.2.0 gives one with null no calls (ADR 27). */
+export const UNLIMITED_CONCURRENCY = 2_147_483_647;
+
 function columnOf(name: string): string {
   if (name === 'group') return 'group_id';
   return FACTOR.test(name) ? name + PPM : name;
@@ -18,11 +21,18 @@ export const columnsOf = (members: object): Record<string, unknown> =>
 
 function storedValue(name: string, value: unknown): unknown {
   if (typeof value === 'string' && FACTOR.test(name)) return parsePpm(value);
+  if (name === 'max_concurrency' && value === null) return UNLIMITED_CONCURRENCY;
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? JSON.stringify(value) : value;
 }
 
 type MemberName<K extends string> = K extends 'group_id' ? 'group' : K extends `${infer N}_ppm` ? N : K;
-type Member<K, V> = K extends `${string}_ppm` ? string : V extends Date ? string : V;
+type Member<K, V> = K extends `${string}_ppm`
+  ? string
+  : K extends 'max_concurrency'
+    ? V | null
+    : V extends Date
+      ? string
+      : V;
 
 /** Times as text. */
 export const membersOf = <R extends object>(row: R) =>
@@ -32,6 +42,7 @@ export const membersOf = <R extends object>(row: R) =>
 
 function memberOf(name: string, value: unknown): [string, unknown] {
   if (name === 'group_id') return ['group', value];
+  if (name === 'max_concurrency' && value === UNLIMITED_CONCURRENCY) return [name, null];
   if (value instanceof Date) return [name, value.toISOString()];
   if (!name.endsWith(PPM)) return [name, value];
   return [name.slice(0, -PPM.length), formatNanos(BigInt(value as bigint) * 1000n)];

@@ -2,7 +2,7 @@ export * from './account.ts';
 export * from './asset.ts';
 export * from './callback.ts';
 export * from './character.ts';
-export { columnsOf, membersOf, shownRow } from './columns.ts';
+export { columnsOf, membersOf, shownRow, UNLIMITED_CONCURRENCY } from './columns.ts';
 export * from './configuration.ts';
 export * from './explanation.ts';
 export { DAYS, type FieldNote, line, USD } from './field.ts';

@@ -375,6 +375,7 @@ test('an account without a limit takes all calls at once, and what a refusal of 
     return account.learned_concurrency === null ? undefined : account;
   });
   assert.deepEqual([learned.max_concurrency, learned.learned_concurrency], [null, 40]);
+  assert.equal(learned.state, 'full');
   release();
   for (const call of calls) assert.equal((await call).status, 200);
 });

@@ -56,7 +56,7 @@ interface AccountBody extends ConsoleFault {
   readonly base_url: string;
   readonly weight: number;
   readonly priority: number;
-  readonly max_concurrency: number;
+  readonly max_concurrency: number | null;
   readonly proxy: string | null;
   readonly models: Readonly<Record<string, string>>;
   readonly state: string;
@@ -87,6 +87,20 @@ test('an account is changed in place: its credential stays and works, and one au
   assert.deepEqual([line?.action, line?.before.weight, line?.after.weight], ['account.changed', 1, 7]);
   const isAsShown = async () => isDeepStrictEqual((await admin('GET', '/accounts/cl1')).body, body);
   await until('the same account once the call has left it', isAsShown);
+});
+
+test('an account without a limit is stored with a number that version 0.2.0 can run with, and shown without one', async () => {
+  const { status, body } = await admin<AccountBody>('PATCH', '/accounts/cl1', { max_concurrency: null });
+  assert.deepEqual([status, body.max_concurrency], [200, null]);
+  const stored = await db().selectFrom('accounts').select('max_concurrency').where('id', '=', 'cl1').execute();
+  assert.deepEqual(stored, [{ max_concurrency: 2_147_483_647 }]);
+  await until('no limit', () => fixture.gateway.catalog().accounts('claude')[0]?.maxConcurrency === undefined);
+  const { body: audit } = await admin<{ data: { before: AccountBody; after: AccountBody }[] }>(
+    'GET',
+    '/audit?subject=account:cl1&limit=1',
+  );
+  const [line] = audit.data;
+  assert.deepEqual([line?.before.max_concurrency, line?.after.max_concurrency], [5, null]);
 });
 
 test('a change of an account may replace its credential and its state, which no response and no audit line shows', async () => {

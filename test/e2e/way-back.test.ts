@@ -72,6 +72,8 @@ before(async () => {
     keys: ['claude', 'openai'].map((group) => ({ user: 'ana', group, key: `${KEY}-${group}` })),
   };
   writeFileSync(join(folder, 'setup.json'), JSON.stringify(setup));
+  const accounts = setup.accounts.map((one) => ({ ...one, max_concurrency: null }));
+  writeFileSync(join(folder, 'unlimited.json'), JSON.stringify({ ...setup, accounts }));
 });
 after(async () => {
   await sim?.close();
@@ -224,6 +226,7 @@ test('a version is restarted and scaled on the schema of the next one, and takes
       // The upgrade begins.
       const next = await server(expanding, 'next');
       load.servers.add(await next.start());
+      await removeLimits(database);
       await load.pass();
       // A server of the older version restarts, and another one comes.
       await load.without(first, async () => {
@@ -257,6 +260,14 @@ test('a version is restarted and scaled on the schema of the next one, and takes
     await database.drop();
   }
 });
+
+/** What only the newer version can say: the accounts take as many calls as their provider does. */
+async function removeLimits(database: TestDatabase): Promise<void> {
+  const command = { program: expanding.program, env: envOf(database, 'command-apply') };
+  const { code, stdout, stderr } = await run(['apply', join(folder, 'unlimited.json')], command);
+  assert.equal(code, 0, stdout + stderr);
+  assert.match(stderr, /account openai-account changed/);
+}
 
 /** What the older version says of the newer schema. Another tree may be older than these sentences. */
 async function checkOlder(database: TestDatabase, server: Server): Promise<void> {

@@ -46,10 +46,11 @@ const LOADS = sql`
   (select coalesce(sum((l.in_flight ->> accounts.id)::integer), 0)::integer from account_loads l
     where l.at > now() - interval '15 seconds') as in_flight,
   (select min((l.used -> accounts.id ->> 'concurrency')::integer) from account_loads l
-    where l.at > now() - interval '15 seconds' and accounts.max_concurrency is null) as learned_concurrency,
+    where l.at > now() - interval '15 seconds' and accounts.max_concurrency = ${schemas.UNLIMITED_CONCURRENCY}) as learned_concurrency,
   exists (select from account_loads l where l.at > now() - interval '15 seconds'
     and (l.in_flight ->> accounts.id)::integer
-      >= coalesce(accounts.max_concurrency, (l.used -> accounts.id ->> 'concurrency')::integer)) as is_full,
+      >= coalesce(nullif(accounts.max_concurrency, ${schemas.UNLIMITED_CONCURRENCY}),
+        (l.used -> accounts.id ->> 'concurrency')::integer)) as is_full,
   (select to_jsonb(u) from (
     select u.limit, u.until from ${REACHED_LIMITS} u where u.account_id = accounts.id order by u.until desc limit 1) u) as reached`;
 

@@ -5,6 +5,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { ALARMS, type Alarm, readAlarms } from '../../ledger/index.ts';
 import { type Db, firstRow } from '../../platform/db/index.ts';
+import { UNLIMITED_CONCURRENCY } from '../../schemas/index.ts';
 import type { AppContext } from '../server/index.ts';
 import { checkAccounts } from './doctor-accounts.ts';
 import { bad, duration, type Finding, good, judged, note } from './finding.ts';
@@ -91,7 +92,7 @@ async function checkLiveAccounts(context: AppContext): Promise<readonly Finding[
 
 async function checkLoad(db: Db): Promise<Finding[]> {
   const { rows } = await sql<{ id: string; max: number | null; flying: number }>`
-    select a.id, coalesce(a.max_concurrency, min((l.used -> a.id ->> 'concurrency')::int)) as max,
+    select a.id, coalesce(nullif(a.max_concurrency, ${UNLIMITED_CONCURRENCY}), min((l.used -> a.id ->> 'concurrency')::int)) as max,
       max((l.in_flight ->> a.id)::int) as flying
     from accounts a join account_loads l on l.at > now() - interval '15 seconds' and l.in_flight ? a.id
     group by a.id order by flying desc, a.id limit ${MAX_LINES}`.execute(db);
