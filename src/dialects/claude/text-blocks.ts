@@ -24,7 +24,7 @@ export function openTextBlock(first: JsonObject, state: blocks.BlockState, out: 
     sink.push({ kind: 'text', index: message.index, part, text: added });
   };
   const close = (sink: HubEvent[]): void => {
-    if (!message) return;
+    if (!message) return citeBefore(citations, state, sink);
     // A citation covers its whole block, whose length is known only now.
     const annotations = citations.map((citation) => ({ start: 0, end: text.length, ...citation }));
     for (const annotation of annotations) sink.push({ kind: 'annotation', index: message.index, part, annotation });
@@ -35,6 +35,18 @@ export function openTextBlock(first: JsonObject, state: blocks.BlockState, out: 
   append({ text: first.text }, out);
   for (const citation of Array.isArray(first.citations) ? first.citations : []) append({ citation }, out);
   return { append, close };
+}
+
+/** Nova cites in a block of its own, without a text, after the text that the citations are about. */
+function citeBefore(citations: readonly HubAnnotation[], { message }: blocks.BlockState, out: HubEvent[]): void {
+  const before = message?.parts.at(-1);
+  if (!message || !before) return;
+  const { text } = before;
+  const annotations = citations.map((citation) => ({ start: 0, end: text.length, ...citation }));
+  const part = message.parts.length - 1;
+  for (const annotation of annotations) out.push({ kind: 'annotation', index: message.index, part, annotation });
+  if (annotations.length > 0)
+    message.parts[part] = { ...before, annotations: [...(before.annotations ?? []), ...annotations] };
 }
 
 function joinMessage(state: blocks.BlockState, out: HubEvent[]): blocks.OpenMessage {
