@@ -5,6 +5,7 @@ import { compareFacts } from './compare.ts';
 import { isList, sseOf } from './events.ts';
 import { factsOf } from './facts.ts';
 import { foldRecording } from './fold.ts';
+import { isFramed } from './frames.ts';
 import type { Lane } from './lanes.ts';
 import { difference, type Outcome, type Replay } from './outcome.ts';
 import { type Recording, recordOf, textOf } from './recording.ts';
@@ -33,9 +34,11 @@ export async function replayAnswer(replay: Replay, lane: Lane): Promise<Outcome>
   }
 }
 
-/** The gateway asks for events, so that the provider would have sent the list as such. */
+/** The gateway asks for events, so that the provider would have sent a list, or the frames of a cloud, as such. */
 const asAsked = (recording: Recording): Recording =>
-  isList(recording.body) ? { ...recording, body: sseOf(recording.dialect, recording.events) } : recording;
+  isList(recording.body) || isFramed(recording.body)
+    ? { ...recording, body: sseOf(recording.dialect, recording.events) }
+    : recording;
 
 const messageOf = (error: unknown): string => {
   const { status, message } = recordOf(error);

@@ -69,8 +69,9 @@ function vcrExchange({ request, response }: JsonRecord): Exchange | undefined {
   };
 }
 
-/** A text or bytes, an object that holds them, or JSON that the recorder parsed. */
-function vcrBody({ body, parsed_body }: JsonRecord): Buffer | undefined {
+/** A text or bytes, an object that holds them, or JSON that the recorder parsed. The recorder of opencode names the encoding of a text. */
+function vcrBody({ body, parsed_body, bodyEncoding }: JsonRecord): Buffer | undefined {
+  if (bodyEncoding === 'base64') return Buffer.from(textOf(body), 'base64');
   if (parsed_body !== undefined && parsed_body !== null) return Buffer.from(JSON.stringify(parsed_body), 'utf8');
   if (!isRecord(body) || body instanceof Uint8Array) return bytesOf(body);
   if (typeof body.base64_string === 'string') return Buffer.from(body.base64_string, 'base64');

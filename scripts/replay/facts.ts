@@ -78,7 +78,7 @@ function messagesTokens(usage: JsonRecord): Tokens {
 
 // ---------------------------------------------------------------- chat
 
-function chatFacts({ choices, usage }: JsonRecord): Facts {
+function chatFacts({ choices, usage, citations, search_results }: JsonRecord): Facts {
   const choice = listOf(choices)[0] ?? {};
   const message = recordOf(choice.message);
   const legacy = recordOf(message.function_call);
@@ -90,6 +90,7 @@ function chatFacts({ choices, usage }: JsonRecord): Facts {
     ...(textOf(legacy.name) ? [ofFunction(legacy)] : []),
   ];
   const parts = contentParts(message.content);
+  const notes = distinct(listOf(message.annotations).map((note) => recordOf(note.url_citation).url));
   const [tagged = '', thought = ''] = /^\s*<think>(.*?)(?:<\/think>\s*|$)/s.exec(parts.text) ?? [];
   const details = joined(listOf(message.reasoning_details).map(({ text, summary }) => text ?? summary));
   return {
@@ -97,13 +98,17 @@ function chatFacts({ choices, usage }: JsonRecord): Facts {
     thinking: textOf(message.reasoning_content) || textOf(message.reasoning) || details || parts.thinking || thought,
     refusal: textOf(message.refusal),
     calls,
-    citations: distinct(listOf(message.annotations).map((note) => recordOf(note.url_citation).url)),
+    citations:
+      notes.length > 0 ? notes : distinct([...listOf(search_results).map(({ url }) => url), ...urlsOf(citations)]),
     images: listOf(message.images).map((image) => digest(dataOf(recordOf(image.image_url).url))),
     // A refusal has no finish reason of its own.
     stop: CHAT_STOPS[textOf(choice.finish_reason)] ?? (textOf(message.refusal) ? 'declined' : 'end'),
     tokens: reported(openaiTokens(recordOf(usage), 'prompt', 'completion')),
   };
 }
+
+/** Servers that search by themselves list their sources beside the reply. */
+const urlsOf = (sources: unknown): unknown[] => (Array.isArray(sources) ? sources : []);
 
 /** Content is a text, or parts among which may be thoughts. */
 function contentParts(content: unknown): { readonly text: string; readonly thinking: string } {
@@ -255,7 +260,9 @@ function converseFacts({ output, stopReason, usage: counts }: JsonRecord): Facts
       isRecord(toolUse) && toolUse.type !== 'server_tool_use' ? [callOf(toolUse.name, toolUse.input)] : [],
     ),
     citations: distinct(
-      cited.flatMap(({ citations }) => listOf(citations).map(({ location }) => recordOf(recordOf(location).web).url)),
+      cited.flatMap(({ citations }) =>
+        listOf(citations).map(({ location, source }) => recordOf(recordOf(location).web).url ?? source),
+      ),
     ),
     images: [],
     stop: CONVERSE_STOPS[textOf(stopReason)] ?? 'end',

@@ -168,7 +168,8 @@ function foldConverse(events: readonly JsonRecord[]): JsonRecord {
 function addConverseDelta(block: Open, { text, reasoningContent, toolUse, citation }: JsonRecord): void {
   if (text !== undefined) append(block, 'text', text);
   if (isRecord(toolUse)) append(block, 'json', toolUse.input);
-  if (isRecord(citation)) block.citationsContent = { citations: [citation] };
+  if (isRecord(citation))
+    block.citationsContent = { citations: [...listOf(recordOf(block.citationsContent).citations), citation] };
   if (!isRecord(reasoningContent)) return;
   const before = recordOf(recordOf(block.reasoningContent).reasoningText);
   const reasoningText = { text: textOf(before.text) + textOf(reasoningContent.text) };

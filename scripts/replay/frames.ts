@@ -1,6 +1,6 @@
 /**
- * Streams of Converse: binary frames of AWS, as one object for each frame with the type of its event as the only
- * member.
+ * Streams of Bedrock: binary frames of AWS. Those of Converse are read as one object for each frame, with the type of its event as the only
+ * member; those of a model with an API of its own hold its events.
  */
 import { awsMessage } from '../../sim/clouds/aws-frames.ts';
 import { isRecord, type JsonRecord, jsonOf } from './recording.ts';
@@ -17,10 +17,17 @@ export function readFrames(body: Buffer): { readonly isStream: true; readonly ev
     const type = /:(?:event|exception)-type...(\w+)/s.exec(head)?.[1] ?? '';
     const payload = jsonOf(body.toString('utf8', payloadAt, at + length - 4));
     if (length < 16 || !isRecord(payload)) return undefined;
-    events.push({ [type]: payload });
+    events.push(ownEvent(type, payload) ?? { [type]: payload });
     at += length;
   }
   return { isStream: true, events };
+}
+
+/** The event of the model in a frame of InvokeModelWithResponseStream. */
+function ownEvent(type: string, { bytes }: JsonRecord): JsonRecord | undefined {
+  if (type !== 'chunk' || typeof bytes !== 'string') return undefined;
+  const event = jsonOf(Buffer.from(bytes, 'base64').toString('utf8'));
+  return isRecord(event) ? event : undefined;
 }
 
 export const framesOf = (events: readonly JsonRecord[]): Buffer =>

@@ -113,6 +113,11 @@ export const KNOWN: readonly KnownRow[] = [
       what === 'status' && status === 400 && found.startsWith('503') && /api[ _]key/i.test(body.toString('utf8')),
   },
   {
+    rule: 'cached content of another account',
+    why: 'the gateway serves cached contents of its own users only',
+    applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('No cached content'),
+  },
+  {
     rule: 'missing model',
     why: 'a rejection about the model is model_not_found with 404, whatever the status of the provider',
     applies: ({ what, found }) => what === 'status' && found.startsWith('404') && found.includes('model_not_found'),

@@ -75,6 +75,21 @@ test('other recorders: VCR for Ruby, HAR', () => {
   assert.deepEqual(only('a.har', JSON.stringify({ log: { entries: [entry] } })).events, [REPLY]);
 });
 
+test('recorders of Go, R and opencode: statuses as texts and numbers, texts in base64, hosts with a mask inside', () => {
+  const body = JSON.stringify(REPLY);
+  const go = {
+    request: { method: 'POST', url: CHAT, body: JSON.stringify(ASK) },
+    response: { body, status: '200 OK', code: 200 },
+  };
+  assert.deepEqual(only('a.yaml', JSON.stringify({ version: 2, interactions: [go] })).events, [REPLY]);
+  const request = { method: 'POST', uri: CHAT, body: { string: JSON.stringify(ASK) } };
+  const r = { http_interactions: [{ request, response: { status: 200, body: { string: body } } }] };
+  assert.deepEqual(only('a.yml', JSON.stringify(r)).events, [REPLY]);
+  const response = { status: 200, body: plain.toString('base64'), bodyEncoding: 'base64' };
+  const masked = { ...go.request, url: 'https://chat.<REGION>.example.test/v1/chat/completions' };
+  assert.deepEqual(only('a.json', JSON.stringify({ interactions: [{ request: masked, response }] })).events, [REPLY]);
+});
+
 test('the address decides the dialect, and what is not text generation is skipped with a reason', () => {
   const skipped = (uri: string) => recordingsIn('a.yaml', cassette(asText, base64(plain), uri))[0];
   assert.equal(skipped('https://api.openai.com/v1/embeddings'), 'embeddings');
@@ -112,6 +127,19 @@ test('streams of Converse are read from their frames', () => {
   const uri = 'https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b%3A0/converse-stream';
   const { dialect, cloud, request, body } = only('a.yaml', cassette(asText, base64(frames), uri));
   assert.deepEqual([dialect, cloud, request?.model, body.equals(frames)], ['converse', 'bedrock', 'm', true]);
+  assert.deepEqual(recordingsIn('a.chunks.txt', '{"contentBlockDelta":{}}\n{"messageStop":{}}'), [
+    'stream without its beginning',
+  ]);
+});
+
+test('frames of Bedrock that hold the events of a model are read as these', () => {
+  const events = [{ type: 'message_start', message: {} }, { type: 'message_stop' }];
+  const frames = framesOf(
+    events.map((event) => ({ chunk: { bytes: Buffer.from(JSON.stringify(event)).toString('base64') } })),
+  );
+  const uri = 'https://bedrock-runtime.test/model/us.anthropic.claude-x/invoke-with-response-stream';
+  const { dialect, cloud, isStream, events: read } = only('a.yaml', cassette(asText, base64(frames), uri));
+  assert.deepEqual([dialect, cloud, isStream, read], ['messages', 'bedrock', true, events]);
 });
 
 test('readLibrary reads gzipped files and skips files that are too large', async () => {

@@ -104,6 +104,8 @@ function ofFixture(text: string): readonly Found[] {
   const detected = detectByShape(read.events);
   if ('skip' in detected) return [detected.skip];
   const { dialect } = detected;
+  if (dialect === 'converse' && read.isStream && !read.events.some((event) => 'messageStart' in event))
+    return ['stream without its beginning'];
   const streams = read.isStream ? splitStreams(read.events) : [];
   if (streams.length > 1 || (read.isStream && /^\s*[{[]/.test(text)))
     return streams.map((events) => ({
@@ -117,8 +119,9 @@ function ofFixture(text: string): readonly Found[] {
   return [{ ...read, dialect, request: undefined, status: 200, body: Buffer.from(text, 'utf8') }];
 }
 
-/** Some recorders mask the host. */
+/** Some recorders mask the host, or a part of it that is then no name of a host: `https://bedrock.<AWS_REGION>.test`. */
 const ANY_HOST = 'http://recorded.invalid';
+const HOST = /^\w+:\/\/[^/]*/;
 
 /** Headers that a provider reads beyond the credentials. */
 const KEPT_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-beta'];
@@ -126,7 +129,7 @@ const KEPT_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-beta'];
 function requestOf({ requestBody, requestHeaders, url }: Exchange): RecordedRequest | undefined {
   const json = requestBody && jsonOf(requestBody.toString('utf8'));
   if (!requestBody || !isRecord(json)) return undefined;
-  const { pathname, searchParams } = new URL(url, ANY_HOST);
+  const { pathname, searchParams } = new URL(url.replace(HOST, ''), ANY_HOST);
   for (const name of ['key', 'api-version']) searchParams.delete(name);
   const query = searchParams.size > 0 ? `?${searchParams}` : '';
   const inPath = /\/models\/([^/:]+):/.exec(pathname)?.[1] ?? /\/(?:deployments|model)\/([^/]+)\//.exec(pathname)?.[1];

@@ -128,7 +128,9 @@ function reachedValues(received: unknown): (value: unknown) => boolean {
     if (typeof value !== 'string') return true;
     const text = withoutDataUrl(value).trim();
     const inner = /^[{[]/.test(text) ? jsonOf(text) : undefined;
-    return hasText(text) || (inner !== undefined && leavesOf(inner).every((leaf) => hasText(String(leaf))));
+    const isReached = (leaf: unknown): boolean =>
+      (typeof leaf === 'number' && numbers.has(leaf)) || hasText(String(leaf));
+    return hasText(text) || (inner !== undefined && leavesOf(inner).every(isReached));
   };
 }
 

@@ -1,8 +1,10 @@
 /** The first way: a real request on a key of its own dialect. Request and response pass unchanged. */
 import type { Dialect, UpstreamDialect } from '../../src/rules/index.ts';
 import type { ReceivedRequest } from '../../test/support/canned.ts';
+import { readBody } from './events.ts';
 import { canonical } from './facts.ts';
 import { isBroken } from './fold.ts';
+import { isFramed } from './frames.ts';
 import type { Lane } from './lanes.ts';
 import { type Difference, difference, type Outcome, type Replay } from './outcome.ts';
 import { isRecord, type JsonRecord, jsonOf, type Recording, recordOf } from './recording.ts';
@@ -52,7 +54,7 @@ export function requestFor({ dialect, cloud, request, isStream }: Recording): Se
   return {
     path: (dialect === 'generate' ? `/v1beta/models/${model}:${verb}` : PATHS[dialect]) + query,
     body:
-      (request && withModel(dialect, cloud ? fromCloud(request.json) : request.json, model, request.body)) ||
+      (request && withModel(dialect, cloud ? fromCloud(request.json, isStream) : request.json, model, request.body)) ||
       smallest(dialect, model, isStream),
     headers: request?.headers ?? {},
   };
@@ -60,8 +62,9 @@ export function requestFor({ dialect, cloud, request, isStream }: Recording): Se
 
 export const PATHS = { messages: '/v1/messages', chat: '/v1/chat/completions', responses: '/v1/responses' } as const;
 
-/** What the cloud adds to a body of the provider's own API. */
-const fromCloud = ({ anthropic_version: _, ...json }: JsonRecord): JsonRecord => json;
+/** Without what the cloud adds to a body of the provider's own API, and with what it has in the path. */
+const fromCloud = ({ anthropic_version, ...json }: JsonRecord, isStream: boolean): JsonRecord =>
+  anthropic_version !== undefined && isStream ? { ...json, stream: true } : json;
 
 /** Some servers take the model from the path. */
 function withModel(dialect: Dialect, json: JsonRecord, model: string, body: Buffer): Buffer {
@@ -121,6 +124,7 @@ function responseDifferences(recording: Recording, status: number, body: Buffer)
   if (status !== recording.status)
     return [difference('status', recording.status, `${status} ${body.toString('utf8')}`)];
   if (body.equals(recording.body)) return [];
+  if (isFramed(recording.body)) return eventDifferences(recording, body);
   const [expected, found] = [recording.body.toString('utf8'), body.toString('utf8')];
   if (isUsageHidden(recording, found)) return [];
   // The gateway ends a stream that broke off with an error.
@@ -129,6 +133,12 @@ function responseDifferences(recording: Recording, status: number, body: Buffer)
   if (found === `${expected}data: [DONE]\n\n`) return [];
   const at = [...expected].findIndex((char, n) => char !== found[n]);
   return [difference('response bytes', expected.slice(Math.max(0, at - 20)), found.slice(Math.max(0, at - 20)))];
+}
+
+/** A client gets the events of a cloud's frames as server-sent events. */
+function eventDifferences({ events }: Recording, body: Buffer): Difference[] {
+  const [expected, found] = [events, readBody(body.toString('utf8'))?.events].map(canonical);
+  return expected === found ? [] : [difference('response events', expected, found)];
 }
 
 /** A client that did not ask for usage does not get the chunk that holds nothing else (ADR 13). */
