@@ -40,7 +40,7 @@ const HAS_PROPERTIES = /from '(?:fast-check|[./]+\/(?:runs|properties)\.ts)'/;
 const CONCURRENCY = 3;
 /** The files of `--changed` that run first. */
 const NEAREST = 12;
-const PRELOADED = ['properties', 'file-limit', 'file-cost'];
+const PRELOADED = ['test-hooks', 'properties', 'file-limit', 'file-cost'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

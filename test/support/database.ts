@@ -1,8 +1,11 @@
-/** A separate database for each test file, copied from the migrated template in about 20 ms. */
+/** A separate database for each test file, copied from a template in about 20 ms. */
 import { randomBytes } from 'node:crypto';
 import { connect } from '../../src/platform/db/index.ts';
 
+/** Migrated. */
 export const TEMPLATE = 'dragoman_template';
+/** Also with the partitions of today. */
+export const SERVED_TEMPLATE = 'dragoman_served_template';
 
 export interface TestDatabase {
   readonly url: string;

@@ -9,7 +9,7 @@ import { type Config, loadConfig } from '../../src/platform/config.ts';
 import type { Db, PoolLimits } from '../../src/platform/db/index.ts';
 import { type AppContext, openContext } from '../../src/program/server/index.ts';
 import { serve } from '../../src/program/server/serve.ts';
-import { type TestDatabase, testDatabase } from './database.ts';
+import { SERVED_TEMPLATE, type TestDatabase, testDatabase } from './database.ts';
 import { FastClock } from './fast-clock.ts';
 import { HANGING_MS } from './wait.ts';
 import './response-shapes.ts';
@@ -55,7 +55,7 @@ const JOB_SPEED = 5;
 
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-gw-'));
-  const database = options.database ?? (await testDatabase());
+  const database = options.database ?? (await testDatabase(SERVED_TEMPLATE));
   const config: Config = loadConfig({
     HOST: '127.0.0.1',
     PORT: '0',
