@@ -1,6 +1,8 @@
 /** One request and its response, with the fault that was requested for it. */
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { Chance } from './chance.ts';
 import type { CloudCall } from './clouds/cloud-call.ts';
 import type { Clouds } from './clouds/index.ts';
 import { errorBody, Failure, type Shape, statusFailure } from './errors.ts';
@@ -10,13 +12,16 @@ import type { Ids } from './ids.ts';
 import type { PictureCache } from './images/cache.ts';
 import type { Journal, JournalEntry } from './journal.ts';
 import { type JsonObject, textOf } from './json.ts';
+import type { Dialect, Mode } from './manners/manner.ts';
+import { type Behaviour, play, playFrames } from './manners/play.ts';
+import { chooseHarmless, MANNERS } from './manners/table.ts';
 import type { Field } from './multipart.ts';
 import type { ResponseSink } from './response-sink.ts';
 import type { ResponseStore, StoredResponse } from './responses/store.ts';
 import type { PrefixCache } from './usage.ts';
 import { BODY_FAULTS } from './wire/body-faults.ts';
 import { HTTP_FAULTS, type WireSocket } from './wire/http-faults.ts';
-import { type Recorded, RecordedResponse } from './wire/recorded-response.ts';
+import { inParts, type Recorded, RecordedResponse } from './wire/recorded-response.ts';
 
 /** State of one simulated server across requests. */
 export interface State {
@@ -29,6 +34,8 @@ export interface State {
   queue: Fault[];
   url: string;
   closing: boolean;
+  /** The seed of the harmless manners of every response; undefined for a polite provider. */
+  seed: string | undefined;
   /** False: the fault words of a request are read and ignored. */
   hasFaults: boolean;
   /** Open WebSockets, terminated when the server closes. */
@@ -51,6 +58,10 @@ export class Exchange {
   model = '';
   bareModel = '';
   framing: Framing = 'sse';
+  /** Of a request for text; undefined for others, which have no manners. */
+  dialect: Dialect | undefined;
+  /** A manner: the provider sends a stream where none was asked for, or none. */
+  swapsForm = false;
   /** The cloud that hosts the model; undefined for the provider's own API. */
   cloud: CloudCall | undefined;
   reply: ((reply: JsonObject) => JsonObject) | undefined;
@@ -104,25 +115,66 @@ export class Exchange {
     this.response = new RecordedResponse(real, (recorded) => this.#playDistorted(recorded, real));
   }
 
-  async #playDistorted({ status, headers, body }: Recorded, real: ResponseSink): Promise<void> {
+  /** If it has manners, the response is recorded from now on; it is sent with them when it is complete. */
+  misbehave(): void {
+    const behaviour = this.#behaviour();
+    if (behaviour.names.length === 0) return;
+    const real = this.response;
+    this.swapsForm = behaviour.names.some((name) => MANNERS[name]?.swapsForm);
+    this.response = new RecordedResponse(real, (recorded) => this.#playManners(behaviour, recorded, real));
+  }
+
+  /** A fault of another kind is about what the polite provider does. */
+  #behaviour(): Behaviour {
+    const { dialect, state, fault } = this;
+    const { manners, seed = state.seed, server: _, ...other } = fault;
+    const digest = createHash('sha256').update(JSON.stringify(this.json)).digest('hex');
+    const chance = new Chance(`${seed} ${this.entry.path} ${digest}`);
+    if (dialect === undefined || seed === undefined || Object.keys(other).length > 0)
+      return { names: manners ?? [], chance };
+    return { names: manners ?? chooseHarmless(dialect, this.#mode, chance), chance };
+  }
+
+  get #mode(): Mode {
+    if (this.framing === 'frame') return 'socket';
+    return this.json.stream === true || this.entry.path.endsWith(':streamGenerateContent') ? 'stream' : 'unary';
+  }
+
+  async #playManners(behaviour: Behaviour, recorded: Recorded, real: ResponseSink): Promise<void> {
+    this.response = real;
+    const { status, headers, chunks } = recorded;
+    if (status !== 200) return this.#send(recorded, chunks);
+    if (this.framing === 'frame') return this.#send(recorded, playFrames(behaviour, chunks.map(String)));
+    const played = play(behaviour, recorded);
+    await this.#send({ status, headers: { ...headers, ...played.headers } }, played.pieces);
+  }
+
+  /** Every piece in a write of its own. */
+  async #send({ status, headers }: Pick<Recorded, 'status' | 'headers'>, pieces: readonly Buffer[]): Promise<void> {
+    const { response } = this;
+    response.writeHead(status, headers);
+    response.flushHeaders();
+    for (const piece of pieces) {
+      if (piece.length > 0 && !(await this.write([piece]))) return;
+      await nextTurn();
+    }
+    await new Promise<void>((resolve) => response.end(resolve));
+  }
+
+  async #playDistorted(recorded: Recorded, real: ResponseSink): Promise<void> {
+    const { status, headers, body } = recorded;
     const { name, value } = this.fault.wire ?? { name: '', value: undefined };
     const http = HTTP_FAULTS[name];
     if (http) {
       this.#isCut = true;
-      return http.play({ status, headers, body }, this.#wireSocket(), value ?? http.value ?? 0);
+      return http.play(recorded, this.#wireSocket(), value ?? http.value ?? 0);
     }
     const fault = BODY_FAULTS[name];
     const distorted = fault?.distort(body, { errorEvent: errorEvent(this.shape) }) ?? body;
     const hasLength = headers['content-length'] !== undefined;
-    real.writeHead(status, hasLength ? { ...headers, 'content-length': String(distorted.length) } : headers);
+    const length = { 'content-length': String(distorted.length) };
     this.response = real;
-    // In parts, so that a stream begins before its distorted part arrives.
-    const size = Math.max(1, Math.ceil(distorted.length / PARTS));
-    for (let start = 0; start < distorted.length; start += size) {
-      if (!(await this.write([distorted.subarray(start, start + size)]))) return;
-      await nextTurn();
-    }
-    await new Promise<void>((resolve) => real.end(resolve));
+    await this.#send({ status, headers: hasLength ? { ...headers, ...length } : headers }, inParts(distorted));
   }
 
   #wireSocket(): WireSocket {
@@ -284,8 +336,6 @@ function lengthOf(body: Body): number {
 }
 
 const SLICE = 256 << 10;
-/** Writes of a distorted body. */
-const PARTS = 6;
 
 /** Parts of a large buffer, so that a slow reader pauses the response and the journal counts what was sent. */
 function* slices(buffer: Buffer): Generator<Buffer> {

@@ -2,6 +2,7 @@
 import { CHAT_SERVER_NAMES, type ChatServerName } from './chat/server-names.ts';
 import { count, oneOf, wordsOf } from './fault-words.ts';
 import { isObject, type JsonObject } from './json.ts';
+import { MANNERS } from './manners/table.ts';
 import { type RefusedField, readRefusedField } from './refused-field.ts';
 import { RETRY_AFTER, type RetryAfterWord } from './retry-after.ts';
 import { readWireFault, type WireFault } from './wire/wire-fault.ts';
@@ -56,6 +57,10 @@ export interface Fault {
   strict?: boolean;
   /** Sends the response distorted. */
   wire?: WireFault;
+  /** Names of manners (`manners/`), in the order in which they apply. */
+  manners?: string[];
+  /** Of the choices of manners; without their names, also the choice of some harmless ones. */
+  seed?: string;
 }
 
 const OMITTED_MEMBERS = [
@@ -101,6 +106,8 @@ export const FAULTS: Record<string, (value: string) => Fault> = {
   server: (v) => ({ server: oneOf(CHAT_SERVER_NAMES, v) }),
   strict: () => ({ strict: true }),
   wire: (v) => ({ wire: readWireFault(v) }),
+  manners: (v) => ({ manners: v.split('+').map((name) => oneOf(Object.keys(MANNERS), name)) }),
+  seed: (v) => ({ seed: v }),
 };
 
 /** Parses text such as `fault=503; delay=200`, `reset_mid=2` or `hang`. Throws on an unknown word. */

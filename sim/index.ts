@@ -33,6 +33,11 @@ export interface SimOptions {
   websocket?: boolean;
   /** False: draws only PNG, as where sharp is not installed (default true). */
   encoder?: boolean;
+  /**
+   * The seed of an impolite provider: every response has some harmless manners (`manners/`). By default that of the
+   * environment, `SIM_SEED`; false for a polite provider.
+   */
+  seed?: string | false;
   /** False: a healthy provider, which ignores the fault words of requests (default true). */
   faults?: boolean;
   /** The video provider: timing, clock, accounts, models, limits. */
@@ -70,6 +75,7 @@ export async function startSim(options: SimOptions = {}): Promise<Sim> {
     queue: [],
     url: '',
     closing: false,
+    seed: options.seed === false ? undefined : (options.seed ?? process.env.SIM_SEED),
     hasFaults: options.faults !== false,
     sockets: new Set(),
   };

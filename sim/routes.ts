@@ -14,6 +14,7 @@ import type { Exchange } from './exchange.ts';
 import { countTokens as countGoogle, generateContent, streamContent } from './generate/response.ts';
 import { editImages, generateImages } from './images/response.ts';
 import { cancelInteraction, createInteraction, deleteInteraction, readInteraction } from './interactions.ts';
+import type { Dialect } from './manners/manner.ts';
 import { countTokens as countAnthropic, createMessage } from './messages/response.ts';
 import { listGoogleModels, listModels, showGoogleModel, showModel } from './models.ts';
 import { createResponse } from './responses/response.ts';
@@ -25,11 +26,13 @@ export interface Route {
   path: RegExp;
   run: Handler;
   names?: 'model';
+  /** Of requests for text. */
+  dialect?: Dialect;
 }
 
 export const ROUTES: Route[] = [
-  { method: 'POST', path: /^\/v1\/chat\/completions$/, run: createCompletion },
-  { method: 'POST', path: /^\/v1\/responses$/, run: createResponse },
+  { method: 'POST', path: /^\/v1\/chat\/completions$/, run: createCompletion, dialect: 'chat' },
+  { method: 'POST', path: /^\/v1\/responses$/, run: createResponse, dialect: 'responses' },
   { method: 'GET', path: /^\/v1\/responses$/, run: rejectPlainGet },
   { method: 'POST', path: /^\/v1\/responses\/input_tokens$/, run: countInput },
   { method: 'POST', path: /^\/v1\/responses\/compact$/, run: compact },
@@ -52,7 +55,7 @@ export const ROUTES: Route[] = [
   { method: 'POST', path: /^\/v1\/images\/edits$/, run: editImages },
   { method: 'GET', path: /^\/v1\/models$/, run: listModels },
   { method: 'GET', path: /^\/v1\/models\/(.+)$/, run: showModel, names: 'model' },
-  { method: 'POST', path: /^\/v1\/messages$/, run: createMessage },
+  { method: 'POST', path: /^\/v1\/messages$/, run: createMessage, dialect: 'messages' },
   { method: 'POST', path: /^\/v1\/messages\/count_tokens$/, run: countAnthropic },
   { method: 'POST', path: /^\/v1(?:beta)?\/interactions$/, run: createInteraction },
   { method: 'GET', path: /^\/v1(?:beta)?\/interactions\/([^/]+)$/, run: readInteraction },
@@ -64,8 +67,8 @@ export const ROUTES: Route[] = [
   { method: 'DELETE', path: /^\/v1beta\/cachedContents\/([^/]+)$/, run: deleteCache },
   { method: 'GET', path: /^\/v1beta\/models$/, run: listGoogleModels },
   { method: 'GET', path: /^\/v1beta\/models\/([^:]+)$/, run: showGoogleModel, names: 'model' },
-  { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model' },
-  { method: 'POST', path: google('streamGenerateContent'), run: streamContent, names: 'model' },
+  { method: 'POST', path: google('generateContent'), run: generateContent, names: 'model', dialect: 'generate' },
+  { method: 'POST', path: google('streamGenerateContent'), run: streamContent, names: 'model', dialect: 'generate' },
   { method: 'POST', path: google('countTokens'), run: countGoogle, names: 'model' },
   { method: 'POST', path: google('embedContent'), run: embedContent, names: 'model' },
   { method: 'POST', path: google('batchEmbedContents'), run: batchEmbedContents, names: 'model' },

@@ -71,12 +71,14 @@ async function handle(exchange: Exchange, path: string): Promise<void> {
   const found = findRoute(exchange.entry.method, path);
   const bodyError = exchange.body.length > LARGEST_BODY ? TOO_LARGE : readJson(exchange);
   exchange.cloud?.enter(exchange);
+  exchange.dialect = found?.route.dialect;
   await withFaults(exchange, found?.route.names ? found.id : textOf(exchange.json.model), async () => {
     if (!found) throw new Failure(404, `Unknown request: ${exchange.entry.method} ${path}`, { code: 'unknown_url' });
     if (bodyError) throw bodyError;
     if (exchange.bareModel.startsWith('missing-')) throw modelFailure(exchange.shape, exchange.bareModel);
     checkRefused(exchange);
-    await found.route.run(exchange, found.route.names ? exchange.bareModel : found.id);
+    const { run } = exchange.swapsForm ? otherForm(exchange, found.route) : found.route;
+    await run(exchange, found.route.names ? exchange.bareModel : found.id);
   });
 }
 
@@ -90,10 +92,19 @@ export async function withFaults(exchange: Exchange, model: string, run: () => P
   if (exchange.state.hasFaults)
     exchange.fault = { ...named.fault, ...readFault(() => parseFault(exchange.header('x-sim'))), ...queued };
   if (exchange.fault.wire && exchange.framing !== 'frame') exchange.distort();
+  else if (exchange.framing !== 'aws') exchange.misbehave();
   if (await breakConnection(exchange)) return;
   if (!exchange.cloud) checkCredentials(exchange);
   if (await sendFault(exchange)) return;
   await run();
+}
+
+/** The request for a stream where a unary reply was asked for, and the other way round. */
+function otherForm(exchange: Exchange, route: Route): Route {
+  exchange.json.stream = exchange.json.stream !== true;
+  if (route.dialect !== 'generate') return route;
+  exchange.query.set('alt', 'sse');
+  return ROUTES.find((other) => other.dialect === 'generate' && other !== route) ?? route;
 }
 
 function findRoute(method: string, path: string): { route: Route; id: string } | undefined {

@@ -125,6 +125,7 @@ class Connection {
       close: () => this.#socket.close(1011, 'simulated'),
     });
     exchange.json = { ...json, stream: true };
+    exchange.dialect = 'responses';
     try {
       await withFaults(exchange, textOf(json.model), async () => {
         if (json.background === true) throw invalid("Unsupported parameter: 'background'.", 'background');

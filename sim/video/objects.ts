@@ -1,7 +1,7 @@
 /** The object store of the provider: videos and last frames behind pre-signed URLs. */
 import { createHash } from 'node:crypto';
+import type { Chance } from '../chance.ts';
 import { rgbPng } from '../png.ts';
-import type { Chance } from './chance.ts';
 import type { SimClock } from './clock.ts';
 import { FRAMES_PER_SECOND } from './h264.ts';
 import { writeMp4 } from './mp4.ts';

@@ -1,5 +1,5 @@
 /** What a task produces: size, length, seed and usage. All of it is decided when the task is created. */
-import type { Chance } from './chance.ts';
+import type { Chance } from '../chance.ts';
 import { familyOf, RATIOS, type Ratio, type Resolution, SIZES } from './families.ts';
 import { FRAMES_PER_SECOND } from './h264.ts';
 import type { TaskRequest } from './parameters.ts';

@@ -1,5 +1,5 @@
 /** The tasks of all accounts and their life: waiting, running, ending, being forgotten. */
-import type { Chance } from './chance.ts';
+import type { Chance } from '../chance.ts';
 import type { SimClock } from './clock.ts';
 import { defaultMessage, VideoFailure, withRequestId } from './errors.ts';
 import { decideOutcome } from './outcome.ts';

@@ -1,5 +1,6 @@
 /** The simulated video provider: all its parts behind one object. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Chance } from '../chance.ts';
 import { Accounts } from './accounts.ts';
 import { AccessKeys } from './assets/access-keys.ts';
 import { AssetFiles } from './assets/asset-files.ts';
@@ -8,7 +9,6 @@ import { Groups } from './assets/groups.ts';
 import { Validations } from './assets/validations.ts';
 import { VideoCall } from './call.ts';
 import { type CallbackAttempt, Callbacks } from './callbacks.ts';
-import { Chance } from './chance.ts';
 import { SimClock } from './clock.ts';
 import { ControlPlane } from './control-plane.ts';
 import { DataPlane } from './data-plane.ts';

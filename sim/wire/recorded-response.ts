@@ -7,6 +7,8 @@ export interface Recorded {
   status: number;
   headers: Record<string, string>;
   body: Buffer;
+  /** The writes that the body came in; on a WebSocket its messages. */
+  chunks: readonly Buffer[];
 }
 
 export class RecordedResponse extends EventEmitter implements ResponseSink {
@@ -41,7 +43,17 @@ export class RecordedResponse extends EventEmitter implements ResponseSink {
   }
 
   end(done: () => void): void {
-    const recorded = { status: this.#status, headers: this.#headers, body: Buffer.concat(this.#chunks) };
+    const chunks = this.#chunks;
+    const recorded = { status: this.#status, headers: this.#headers, body: Buffer.concat(chunks), chunks };
     void this.#play(recorded).then(done, done);
   }
+}
+
+/** Writes of a changed body. */
+const PARTS = 6;
+
+/** In parts, so that a stream begins before its changed part arrives. */
+export function inParts(body: Buffer): Buffer[] {
+  const size = Math.max(1, Math.ceil(body.length / PARTS));
+  return Array.from({ length: Math.ceil(body.length / size) }, (_, n) => body.subarray(n * size, (n + 1) * size));
 }

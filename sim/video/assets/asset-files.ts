@@ -1,6 +1,7 @@
 /** The files of assets behind pre-signed URLs. The source is never fetched, so that a file only has the right type. */
+
+import type { Chance } from '../../chance.ts';
 import { gradientPng } from '../../png.ts';
-import type { Chance } from '../chance.ts';
 import type { SimClock } from '../clock.ts';
 import { writeMp4 } from '../mp4.ts';
 import { rangeReply } from '../ranges.ts';

@@ -1,6 +1,7 @@
 /** The assets of all accounts and their life: processing, active or failed, gone. */
+
+import type { Chance } from '../../chance.ts';
 import type { Owner } from '../accounts.ts';
-import type { Chance } from '../chance.ts';
 import type { SimClock } from '../clock.ts';
 import type { MediaType } from '../content.ts';
 import { RateLimits } from '../rate-limits.ts';

@@ -1,6 +1,7 @@
 /** The asset groups of all accounts. */
+
+import type { Chance } from '../../chance.ts';
 import type { Owner } from '../accounts.ts';
-import type { Chance } from '../chance.ts';
 import type { SimClock } from '../clock.ts';
 import type { VideoSettings } from '../settings.ts';
 import type { AssetPlan, CallFault } from '../triggers.ts';

@@ -1,6 +1,7 @@
 /** Validation sessions of real persons: a link for a browser, and a result that only the API reports reliably. */
+
+import type { Chance } from '../../chance.ts';
 import type { Owner } from '../accounts.ts';
-import type { Chance } from '../chance.ts';
 import type { SimClock } from '../clock.ts';
 import { VideoFailure } from '../errors.ts';
 import type { VideoSettings } from '../settings.ts';
