@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../core/index.ts';
-import { BodyBudget } from './body-budget.ts';
+import { BodyBudget, type BodyReservation } from './body-budget.ts';
 
 const MIB = 2 ** 20;
 
@@ -19,18 +19,23 @@ test('the budget admits bytes up to its size and rejects the next one', () => {
   assert.equal(budget.reservedBytes, 96 * MIB, 'a rejected byte is not counted');
 });
 
-test('one owner takes at most half of the budget, and others still get their share', () => {
+test('one owner alone takes three quarters of the budget, two three sevenths each, and each gets its share', () => {
   const budget = new BodyBudget(96 * MIB);
-  const [one, again, other] = [budget.open('a'), budget.open('a'), budget.open('b')];
-  one.add(40 * MIB);
+  const [one, again, other, third] = ['a', 'a', 'b', 'c'].map((owner) => budget.open(owner)) as [
+    BodyReservation,
+    BodyReservation,
+    BodyReservation,
+    BodyReservation,
+  ];
+  one.add(64 * MIB);
   again.add(8 * MIB);
   assert.throws(() => again.add(MIB), isShareTaken);
-  other.add(12 * MIB);
+  other.add(18 * MIB);
   assert.throws(() => other.add(MIB), isShareTaken);
+  third.add(4 * MIB);
   one.release();
-  again.add(27 * MIB);
-  other.add(MIB);
-  assert.equal(budget.reservedBytes, 48 * MIB);
+  other.add(20 * MIB);
+  assert.equal(budget.reservedBytes, 50 * MIB);
 });
 
 test('the budget counts the bytes of all reservations of an owner', () => {
@@ -65,7 +70,7 @@ test('a released reservation takes no further bytes, because nothing would give 
 
 test('a small body passes while there is room, whatever its owner holds', () => {
   const budget = new BodyBudget(8 * MIB);
-  budget.open('a').add(4 * MIB);
+  budget.open('a').add(6 * MIB);
   const small = budget.open('a');
   small.add(256 * 1024);
   assert.throws(() => small.add(1), isShareTaken);

@@ -18,10 +18,13 @@ export interface SpareMemory {
   drop(): void;
 }
 
-/**
- * While more than half of the budget is taken, an owner may hold one of this many parts, unless another share is given.
- */
+/** An owner may hold one of this many parts while there is room, unless another share is given. */
 const SHARES = 8;
+/**
+ * And so many times what is free: one owner alone takes three quarters, two three sevenths each, and something is
+ * always left for the next one.
+ */
+const TIMES_FREE = 3;
 /** Bodies up to this size pass as long as there is room, whatever their owner holds. */
 export const SMALL_BODY_BYTES = 256 * 1024;
 
@@ -43,7 +46,7 @@ export class BodyBudget {
     return new BodyBudget(maxBytes, Math.max(maxBytes / SHARES, Math.min(largestBytes, totalBytes / SHARES)));
   }
 
-  /** `shareBytes`: what one owner may hold while more than half of the budget is taken. */
+  /** `shareBytes`: what one owner may hold although others hold most. */
   constructor(maxBytes: number, shareBytes = maxBytes / SHARES) {
     this.maxBytes = maxBytes;
     this.#shareBytes = shareBytes;
@@ -78,7 +81,8 @@ export class BodyBudget {
     if (total > this.maxBytes) return isFull();
     if (held + bytes <= SMALL_BODY_BYTES) return undefined;
     const owned = (this.#owned.get(owner) ?? 0) + bytes;
-    return total > this.maxBytes / 2 && owned > this.#shareBytes ? shareIsTaken() : undefined;
+    const share = Math.max(this.#shareBytes, TIMES_FREE * (this.maxBytes - total));
+    return owned > share ? shareIsTaken() : undefined;
   }
 
   #change(owner: string, bytes: number): void {
