@@ -13,7 +13,7 @@ import { ACCOUNT_QUEUE, FALLBACK, type FaultKind, faultRow, TIMEOUTS } from '../
 import { AccountAttempt, type AttemptHost, type ErrorResponse } from './attempt.ts';
 import * as errors from './client-error.ts';
 import { failureMessage, failureReason, messageIn, providerMessage, providerRequestId } from './failure-reason.ts';
-import { attemptCount, hasFallback, hasOthers, type Outcome, onlyReady, type Step } from './next-step.ts';
+import { attemptCount, hasFallback, hasOthers, isLastWay, type Outcome, onlyReady, type Step } from './next-step.ts';
 import { Tries } from './try-ways.ts';
 import type { AttemptServices, ResponseHandler, ResponseHead, UpstreamCall, UpstreamControl } from './upstream-call.ts';
 import { shortened } from './upstream-request.ts';
@@ -36,6 +36,7 @@ class Attempts implements AttemptHost {
   #sentBody: UpstreamRequest['body'] = null;
   readonly #tries: Tries;
   #leaveQueue = (): void => {};
+  #endHeartbeats = (): void => {};
   #endWatch = (): void => {};
   #replyWithinMs = 0;
 
@@ -116,6 +117,7 @@ class Attempts implements AttemptHost {
     const { clock, accountQueue } = this.#services;
     const { use, userId = '' } = this.#upstreamCall;
     const waitedFrom = clock.elapsed();
+    this.#beginHeartbeats();
     this.#leaveQueue = accountQueue.add({
       groupId: accounts[0]?.groupId ?? '',
       userId,
@@ -129,6 +131,21 @@ class Attempts implements AttemptHost {
         return true;
       },
       refuse: (retryMs) => this.#tell({ kind: 'no slot', retryMs }),
+    });
+  }
+
+  /** Until the reply begins: with the slot begins the time of the provider. A further way would need the head for itself. */
+  #beginHeartbeats(): void {
+    if (!isLastWay(this.#tries.progress)) return;
+    const end = (): void => this.#endHeartbeats();
+    this.#done.promise.then(end, end);
+    this.#awaitHeartbeat();
+  }
+
+  #awaitHeartbeat(): void {
+    this.#endHeartbeats();
+    this.#endHeartbeats = this.#services.clock.after(ACCOUNT_QUEUE.heartbeatMs, () => {
+      if (this.#upstreamCall.keepAlive?.()) this.#awaitHeartbeat();
     });
   }
 

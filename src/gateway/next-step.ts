@@ -132,6 +132,10 @@ export const onlyReady = ({ isFirstPass, order }: CallProgress): boolean => isFi
 export const hasFallback = ({ order: { ways }, at }: CallProgress): boolean =>
   at + 1 < ways.length && ways.at(-1)?.caller.fallback !== undefined;
 
+/** When its accounts cannot serve the call, its client gets an error. */
+export const isLastWay = ({ order: { ways }, at, isFirstPass }: CallProgress): boolean =>
+  at + 1 >= ways.length && (!isFirstPass || ways.length === 1);
+
 /** Accounts of the way that have not got the request. */
 export const hasOthers = (now: CallProgress): boolean => untried(now).length > 0;
 

@@ -42,6 +42,11 @@ export interface UpstreamCall {
   /** The attempt sent nothing to the client. */
   onFailed(): void;
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
+  /**
+   * A sign of life for a client that has waited for a slot: the head of its stream, then heartbeats. False when there is
+   * none any more, because the reply has begun or is no stream.
+   */
+  keepAlive?(): boolean;
   classify(failure: UpstreamFailure, account: Account): Fault;
   /**
    * The request itself is at fault: sends the provider's error to the client,

@@ -71,9 +71,11 @@ export const LEARNED_LIMIT = {
 
 /** Calls that wait for a free slot while all usable accounts are full. */
 export const ACCOUNT_QUEUE = {
-  /** By default, and at most: what a client waits without a word, and what a proxy waits in silence. */
+  /** By default, and at most: what a client waits without a word for a reply that is no stream. */
   waitMs: 30_000,
   mostMs: 60_000,
+  /** The client of a stream gets a head and heartbeats: many clients and proxies close a connection that is silent for 10 to 15 s. */
+  heartbeatMs: 8_000,
   /** While a line of another group can take the call. */
   beforeFallbackMs: 2_000,
   /** Of one group, on one process. */

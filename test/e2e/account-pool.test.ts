@@ -1,6 +1,7 @@
 /** The account pool of two servers on one database: parks, cooldowns, priorities, sessions and the queue for slots. */
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, test } from 'node:test';
+import { ACCOUNT_QUEUE } from '../../src/rules/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import {
   type Canned,
@@ -22,7 +23,7 @@ let two: TestGateway;
 const admin = adminApi(() => one.url);
 /** How long a request waits for a slot: until the test says that the time is over. */
 const QUEUE_MS = 54_321;
-const clock = new HeldClock(QUEUE_MS);
+const clock = new HeldClock(QUEUE_MS, ACCOUNT_QUEUE.heartbeatMs);
 const env = { ADMIN_TOKEN, ACCOUNT_QUEUE_MS: String(QUEUE_MS) };
 
 before(async () => {
@@ -432,6 +433,49 @@ test('a request waits for a slot while all accounts are full, users take turns, 
   assert.ok(order.indexOf('b1') < 3, `bob does not wait for both of ana: ${order}`);
   assert.equal(held.length, 0, 'the request of the client that left was not sent');
 });
+
+for (const [path, heartbeat] of [
+  ['/v1/messages', 'event: ping'],
+  ['/v1/chat/completions', ': hb'],
+] as const)
+  test(`a stream that waits for a slot gets its head and heartbeats until its reply begins (${path})`, async () => {
+    const group = await openGroup([{ max_concurrency: 1 }]);
+    const { held } = holdReplies();
+    const first = group.send(one);
+    await until('the first request', () => held.length === 1);
+    const sent = group.send(one, { path, body: { stream: true, top_k: 3 } });
+    await until('the second request in the queue', () => clock.waiting(ACCOUNT_QUEUE.heartbeatMs) === 1);
+    clock.fire(ACCOUNT_QUEUE.heartbeatMs);
+    const waiting = await sent;
+    assert.equal(waiting.status, 200);
+    clock.fire(ACCOUNT_QUEUE.heartbeatMs);
+    held.shift()?.();
+    assert.equal((await first).status, 200);
+    await until('the second request', () => held.length === 1);
+    held.shift()?.();
+    const text = await waiting.text();
+    assert.equal(text.split(heartbeat).length - 1, 2, text);
+    assert.match(text, /"ok"/);
+    if (path !== '/v1/messages') assert.match(text, /^: x-gateway-dropped: /m);
+    assert.equal(clock.waiting(ACCOUNT_QUEUE.heartbeatMs), 0);
+  });
+
+for (const path of ['/v1/messages', '/v1/chat/completions'])
+  test(`a stream that has waited for a slot in vain ends with an error event (${path})`, async () => {
+    const group = await openGroup([{ max_concurrency: 1 }]);
+    const { held } = holdReplies();
+    const first = group.send(one);
+    await until('the first request', () => held.length === 1);
+    const sent = group.send(one, { path, body: { stream: true } });
+    await until('the second request in the queue', () => clock.waiting(ACCOUNT_QUEUE.heartbeatMs) === 1);
+    clock.fire(ACCOUNT_QUEUE.heartbeatMs);
+    const waiting = await sent;
+    clock.fire(QUEUE_MS);
+    assert.match(await waiting.text(), /Every upstream account is at capacity/);
+    assert.equal(clock.waiting(ACCOUNT_QUEUE.heartbeatMs), 0);
+    held.shift()?.();
+    assert.equal((await first).status, 200);
+  });
 
 for (const path of ['/v1/messages', '/v1/chat/completions'])
   test(`a client that leaves while it waits for an account after a failed attempt pays nothing (${path})`, async () => {

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type HubEvent, type HubItem, type JsonObject, NO_USAGE, type StreamEncoder } from '../../dialects/index.ts';
-import { type ClientStream, STREAM_HEADERS } from '../../platform/web/index.ts';
+import { type ClientStream, idHeaders, STREAM_HEADERS } from '../../platform/web/index.ts';
 import { ROUGH_CHARS } from '../billing/request-tokens.ts';
 import { droppedHeaders } from '../dropped.ts';
 import type { CallContext, EncodedFor } from './context.ts';
@@ -20,6 +20,7 @@ export class ClientReply {
   readonly #onDrain: () => void;
   readonly #isTurn: boolean;
   #hasBegun = false;
+  #isStarted = false;
   #encoder: StreamEncoder | undefined;
   #stream: ClientStream | undefined;
   /**
@@ -39,8 +40,13 @@ export class ClientReply {
   }
 
   /** The head is written: from here on an error is an event of the stream. */
-  get isStarted(): boolean {
+  get isOpen(): boolean {
     return this.#stream !== undefined;
+  }
+
+  /** The head is written for the account whose reply follows. */
+  get isStarted(): boolean {
+    return this.#isStarted;
   }
 
   /** A part of the reply is written: no other account may be tried. */
@@ -54,16 +60,39 @@ export class ClientReply {
   }
 
   start(encoded: EncodedFor): void {
-    const { call, services } = this.#context;
+    this.#isStarted = true;
     this.#omittedTools = encoded.encoded.omittedTools;
-    call.response.writeHead(200, { ...conversionHeaders(this.#context, encoded), ...STREAM_HEADERS });
-    const heartbeat = (): string => this.#open().heartbeat();
+    if (this.#stream) return this.#nameDropped(encoded.encoded.dropped);
+    this.#openStream(conversionHeaders(this.#context, encoded));
+  }
+
+  #openStream(headers: Readonly<Record<string, string>>): void {
+    const { call, services } = this.#context;
+    call.response.writeHead(200, { ...headers, ...STREAM_HEADERS });
+    const heartbeat = (): string => this.#heartbeatText();
     this.#stream = services.clientStreams.open(call, { heartbeat, onDrain: this.#onDrain });
     call.onInterrupted(() => this.#endInterrupted());
   }
 
   heartbeat(): void {
-    this.#stream?.write(this.#open().heartbeat());
+    this.#stream?.write(this.#heartbeatText());
+  }
+
+  /** The encoder of the reply opens when its account is known. */
+  #heartbeatText(): string {
+    return (this.#encoder ?? this.#newEncoder()).heartbeat();
+  }
+
+  /** For a client that waits: its head, later heartbeats. False once the reply has begun, or where it is no stream. */
+  keepAlive(): boolean {
+    const { call, request } = this.#context;
+    if (this.#hasBegun || this.#isTurn || !request.stream || request.state.background) return false;
+    if (!this.#stream) {
+      this.#openStream(idHeaders(call));
+      call.response.flushHeaders();
+    }
+    this.heartbeat();
+    return true;
   }
 
   push(given: HubEvent): void {
@@ -97,8 +126,12 @@ export class ClientReply {
    * A WebSocket has no comments.
    */
   #nameOmitted(omitted: readonly string[]): void {
-    const [names] = Object.values(droppedHeaders(omittedFromReply(this.#context, { items: this.#items, omitted })));
+    this.#nameDropped(omittedFromReply(this.#context, { items: this.#items, omitted }));
     this.#items = [];
+  }
+
+  #nameDropped(fields: readonly string[]): void {
+    const [names] = Object.values(droppedHeaders(fields));
     if (names !== undefined && !this.#isTurn) this.#pending.push(`: x-gateway-dropped: ${names}\n\n`);
   }
 
@@ -126,7 +159,7 @@ export class ClientReply {
       this.push(event);
     }
     if (call.isClientGone) return;
-    if (this.#isTurn) {
+    if (this.#isTurn || this.#stream) {
       this.start(encoded);
       return this.end();
     }
@@ -148,8 +181,12 @@ export class ClientReply {
 
   /** Opened on first use: a unary response needs no encoder. */
   #open(): StreamEncoder {
-    const { pair, replyContext } = this.#context;
-    this.#encoder ??= pair.client.openEncoder({ ...replyContext, omittedTools: this.#omittedTools });
+    this.#encoder ??= this.#newEncoder();
     return this.#encoder;
+  }
+
+  #newEncoder(): StreamEncoder {
+    const { pair, replyContext } = this.#context;
+    return pair.client.openEncoder({ ...replyContext, omittedTools: this.#omittedTools });
   }
 }

@@ -104,7 +104,7 @@ export class ConvertedCall implements RoundHost {
     const onFailed = (): void => {
       this.#response = undefined;
     };
-    return { ...request.upstreamCall(onResponse), onFailed };
+    return { ...request.upstreamCall(onResponse), onFailed, keepAlive: () => this.client.keepAlive() };
   }
 
   /**
@@ -135,7 +135,7 @@ export class ConvertedCall implements RoundHost {
 
   /** No account completed the round. A stream that has begun gets the error as an event. */
   #fail(error: unknown): undefined {
-    if (!this.client.isStarted || !(error instanceof ApiError)) throw error;
+    if (!this.client.isOpen || !(error instanceof ApiError)) throw error;
     this.client.push({ kind: 'error', error: { code: error.code, message: error.message } });
     this.client.end();
     this.#abandon(undefined);

@@ -55,6 +55,14 @@ export class EarlyStream {
     return this.#stream !== undefined;
   }
 
+  /** For a client that waits: its head, later heartbeats. False once the reply has begun. */
+  keepAlive(): boolean {
+    if (this.#isTaken) return false;
+    if (this.#stream) this.#stream.write(this.#form.heartbeat());
+    else this.open();
+    return this.isOpen;
+  }
+
   open(): void {
     const { response } = this.#call;
     if (this.#isTaken || response.headersSent) return;

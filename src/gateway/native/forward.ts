@@ -66,8 +66,8 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
   // After the last line of another group, the error of the own group is left.
   const isAnythingLeft = accounts.length > 1 || hasFallback(tries.progress) || caller.fallback !== undefined;
   const canFailOver = isAnythingLeft && !background && !images;
-  const early =
-    isStream && !call.response.writeEvent ? earlyStreamOf(services, call, forwarding, canFailOver) : undefined;
+  const hasEarly = isStream && !background && !call.response.writeEvent;
+  const early = hasEarly ? earlyStreamOf(services, call, forwarding) : undefined;
   const native = new NativeCall({
     ...way,
     services,
@@ -93,13 +93,12 @@ export async function forward(services: NativeServices, call: Call, forwarding: 
   if (CANCELS.has(operation)) await services.background.checkSoon(id, caller.key.userId);
 }
 
-/** A picture takes minutes; the reply of a text may begin on another account, after its client has waited for a while. */
+/** A picture takes minutes; a text may wait for a slot, or begin on another account after a while. */
 function earlyStreamOf(
   { clientStreams }: NativeServices,
   call: Call,
   { request, way: { dialect } }: Forwarding,
-  canFailOver: boolean,
-): EarlyStream | undefined {
+): EarlyStream {
   const headers = droppedHeaders(request.dropped ?? []);
   if (request.images)
     return new EarlyStream(clientStreams, call, {
@@ -107,7 +106,6 @@ function earlyStreamOf(
       heartbeat: () => SSE_COMMENT,
       errorEvent: ({ code, message, details }) => imageErrorEvent(code, message, details.param),
     }).openAfterSilence();
-  if (!canFailOver) return undefined;
   const unfinished = { requestId: call.id, id: undefined, sequence: undefined };
   return new EarlyStream(clientStreams, call, {
     headers,
@@ -209,6 +207,10 @@ class NativeCall implements UpstreamCall {
     this.#request = { ...this.#request, dropped: [...new Set([...(this.#request.dropped ?? []), BETA_HEADER])] };
     call.trace.dropped = this.#request.dropped;
     return withBetas(headers, this.#betas);
+  }
+
+  keepAlive(): boolean {
+    return this.#context.early?.keepAlive() === true;
   }
 
   onFailed(): void {
