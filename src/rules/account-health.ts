@@ -80,6 +80,8 @@ export const ACCOUNT_QUEUE = {
   beforeFallbackMs: 2_000,
   /** Of one group, on one process. */
   length: 4_096,
+  /** Once calls have waited for this long without a gap, the rate at which calls end is that of full accounts. */
+  knownAfterMs: 20_000,
   /** Bounds of the time after which a refused client may return. */
   retryMs: { min: 1_000, max: 60_000 },
 } as const;

@@ -111,6 +111,24 @@ test('without a call that has ended, a refusal names the longest wait, and never
   assert.deepEqual(off.retries, [ACCOUNT_QUEUE.retryMs.min]);
 });
 
+test('once accounts have been full for long, a call that would wait in vain is refused at once, and one of a user with few waits', () => {
+  const { clock, refused, retries, started, add, free } = openQueue(ACCOUNT_QUEUE.waitMs);
+  for (let n = 0; n < 20; n += 1) add(`a${n}`);
+  assert.deepEqual(refused, [], 'nothing is known of how fast calls end');
+  // One call ends every two seconds, and another one comes.
+  for (let n = 0; n < 11; n += 1) {
+    clock.advance(2_000);
+    free();
+    add(`later-${n}`, 'a');
+  }
+  assert.deepEqual(refused, ['later-9']);
+  assert.ok((retries[0] ?? 0) > ACCOUNT_QUEUE.waitMs, String(retries));
+  add('b');
+  free();
+  free();
+  assert.ok(started.includes('b'), String(started));
+});
+
 test('1,500 calls of two seconds at an account with 200 slots are all served within the wait by default', () => {
   const clock = new FakeClock();
   const pool = new Pool(clock);

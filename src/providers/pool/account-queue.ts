@@ -41,6 +41,8 @@ interface GroupQueue {
   /** Those of `needs` that could not be met when calls were started last. */
   readonly unmet: Set<string>;
   length: number;
+  /** Since when a call waits, without a gap. */
+  readonly begunAt: number;
 }
 
 export class AccountQueue {
@@ -76,15 +78,16 @@ export class AccountQueue {
   /** The call waits. Returns a function that takes it out of the queue. */
   add(call: QueuedCall): () => void {
     const { groupId, userId, needs, mostMs = this.#waitMs } = call;
-    if (this.#waitMs === 0 || !this.#hasRoom(groupId, userId)) {
+    const longestMs = Math.min(mostMs, this.#waitMs);
+    if (this.#waitMs === 0 || this.#expectedMs(call) > longestMs || !this.#hasRoom(groupId, userId)) {
       call.refuse(this.retryMs(groupId));
       return () => {};
     }
-    const group = entryOf(this.#groups, groupId, emptyQueue);
+    const group = entryOf(this.#groups, groupId, () => emptyQueue(this.#clock.elapsed()));
     const calls: Set<Waiting> = entryOf(group.users, userId, () => new Set());
     const waiting: Waiting = {
       call,
-      cancelTimer: this.#clock.after(Math.min(mostMs, this.#waitMs), () => this.#refuse(waiting)),
+      cancelTimer: this.#clock.after(longestMs, () => this.#refuse(waiting)),
     };
     calls.add(waiting);
     group.needs.set(needs, (group.needs.get(needs) ?? 0) + 1);
@@ -95,6 +98,17 @@ export class AccountQueue {
 
   lengths(): { readonly groupId: string; readonly length: number }[] {
     return [...this.#groups].map(([groupId, { length }]) => ({ groupId, length }));
+  }
+
+  /** How long the call would wait at least: 0 unless accounts have been full for long. Users take turns, and those with few calls have few turns before theirs. */
+  #expectedMs({ groupId, userId, needs }: QueuedCall): number {
+    const now = this.#clock.elapsed();
+    const group = this.#groups.get(groupId);
+    if (!group || now - group.begunAt < ACCOUNT_QUEUE.knownAfterMs) return 0;
+    const own = group.users.get(userId)?.size ?? 0;
+    const turns = [...group.users.values()].reduce((sum, { size }) => sum + Math.min(size, own + 1), 0);
+    const before = Math.min(turns, group.needs.get(needs) ?? 0);
+    return this.#rates.get(groupId)?.msUntil(before, now) ?? 0;
   }
 
   /** In a full queue, the last call of the user with the most makes room for users with less. */
@@ -167,7 +181,13 @@ export class AccountQueue {
   }
 }
 
-const emptyQueue = (): GroupQueue => ({ users: new Map(), needs: new Map(), unmet: new Set(), length: 0 });
+const emptyQueue = (begunAt: number): GroupQueue => ({
+  users: new Map(),
+  needs: new Map(),
+  unmet: new Set(),
+  length: 0,
+  begunAt,
+});
 
 /** A call may need an account that is full while another call of the user does not. */
 function startFirst(calls: ReadonlySet<Waiting>, unmet: Set<string>): Waiting | undefined {
