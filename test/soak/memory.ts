@@ -25,8 +25,10 @@ const limit = Number(values['limit-mb']) * MIB;
 const folder = values.cgroup === undefined ? undefined : join(values.cgroup, `dragoman-soak-${process.pid}`);
 
 const server = await startCostServer({
-  WORKERS: values.workers,
-  ...(folder === undefined && { BODY_MEMORY_BYTES: String(Math.floor(limit * 0.3)) }),
+  env: {
+    WORKERS: values.workers,
+    ...(folder === undefined && { BODY_MEMORY_BYTES: String(Math.floor(limit * 0.3)) }),
+  },
 });
 if (folder !== undefined) limitMemory(folder, processesOf(server.pid));
 process.stdout.write(

@@ -1,9 +1,10 @@
 /**
  * A gateway in its own process with a group of each style, in front of a provider that replies to everything at once.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { zstdCompressSync } from 'node:zlib';
 import { jsonResponse, startCanned } from './canned.ts';
 import { Command } from './command.ts';
@@ -50,6 +51,8 @@ const REPLIES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+const TURN_MONITOR = fileURLToPath(new URL('./turn-monitor.ts', import.meta.url));
+
 export interface CostServer {
   readonly pid: number;
   readonly url: string;
@@ -57,6 +60,12 @@ export interface CostServer {
   /** How many requests reached the provider since the last `forget`. */
   received(): number;
   forget(): void;
+  /** What the provider replies to every request from now on; undefined for its short replies. */
+  replyWith(text: string | undefined): void;
+  /** The provider replies to nothing until the returned function is called. */
+  hold(): () => void;
+  /** The CPU time of each longer turn of the event loop so far, of a server that was started with `isWatched`. */
+  turns(): readonly number[];
   /** Sends a body, compressed or not, and returns the status and the text of the response. */
   send(client: Shape['client'], group: Group, body: string | Buffer): Promise<{ status: number; text: string }>;
   measure(
@@ -67,24 +76,40 @@ export interface CostServer {
   stop(): Promise<void>;
 }
 
-export async function startCostServer(env: Readonly<Record<string, string>> = {}): Promise<CostServer> {
+export interface CostServerOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isWatched?: boolean;
+}
+
+export async function startCostServer({ env, isWatched = false }: CostServerOptions = {}): Promise<CostServer> {
   const upstream = await startCanned();
   let received = 0;
-  upstream.respondWith((response, request) => {
+  let replied: string | undefined;
+  let held = Promise.resolve();
+  upstream.respondWith(async (response, request) => {
     received += 1;
+    await held;
     const [, text = '{}'] = REPLIES.find(([path]) => path.test(request.target)) ?? [];
     // The bodies are large, and nobody reads them.
     upstream.requests.length = 0;
-    return jsonResponse(text.replace('_1"', () => `_${received}"`))(response, request);
+    return jsonResponse(replied ?? text.replace('_1"', () => `_${received}"`))(response, request);
   });
   // Outside of `npm test` the server has its own, embedded one.
   const database = process.env.TEST_DATABASE_URL === undefined ? undefined : await testDatabase();
   const dataDir = mkdtempSync(join(tmpdir(), 'dragoman-cost-'));
   const file = join(dataDir, 'setup.json');
+  const turnsFile = join(dataDir, 'turns');
+  if (isWatched) writeFileSync(turnsFile, '');
   const groups = GROUPS.map(([id, style]) => ({ id, upstream: style, accounts: [{ max_concurrency: 1_000 }] }));
   writeFileSync(file, JSON.stringify(groupsSetup(groups, upstream.url)));
   const command = new Command(['serve', '--config', file], {
-    env: { DATABASE_URL: database?.url, DATA_DIR: dataDir, LOG_LEVEL: 'error', ...env },
+    env: {
+      DATABASE_URL: database?.url,
+      DATA_DIR: dataDir,
+      LOG_LEVEL: 'error',
+      ...(isWatched && { NODE_OPTIONS: `--import=${TURN_MONITOR}`, TURNS_FILE: turnsFile }),
+      ...env,
+    },
   });
   const url = await command.ready();
   const tokens = await until('the keys', () => {
@@ -113,6 +138,15 @@ export async function startCostServer(env: Readonly<Record<string, string>> = {}
     forget: () => {
       received = 0;
     },
+    replyWith: (text) => {
+      replied = text;
+    },
+    hold: () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held = promise;
+      return resolve;
+    },
+    turns: () => readFileSync(turnsFile, 'utf8').split('\n').filter(Boolean).map(Number),
     send,
     async measure(client, group, body) {
       const answers: { status: number; text: string }[] = [];
