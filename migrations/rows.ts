@@ -329,6 +329,17 @@ export interface ConversationItemsRow {
   sealed: string;
 }
 
+export interface ConversationPagesRow {
+  user_id: string;
+  conversation_id: string;
+  id: string;
+  first_n: number;
+  next_n: number;
+  item_ids: string[];
+  bytes: number;
+  sealed: string;
+}
+
 export interface ConversationsRow {
   user_id: string;
   id: string;
@@ -1052,6 +1063,7 @@ export interface Rows {
   change_replies: ChangeRepliesRow;
   characters: CharactersRow;
   conversation_items: ConversationItemsRow;
+  conversation_pages: ConversationPagesRow;
   conversations: ConversationsRow;
   entries: EntriesRow;
   erasures: ErasuresRow;

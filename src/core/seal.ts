@@ -2,15 +2,30 @@
  * Encryption of secrets at rest: AES-256-GCM under a derived key. Bound
  * to the storage location, so that no row can use another's.
  */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto';
 import { base62 } from './ids.ts';
 
 /** Storage location of a secret, e.g. `accounts.credential:oa1`; part of the authenticated data. */
 export type SealLocation = `${string}.${string}:${string}`;
 
+/**
+ * By name of the master key, the active one first. As handles: another thread can be given them, and no log shows what
+ * is in them.
+ */
+export type SealKeys = ReadonlyMap<string, KeyObject>;
+
 export interface Sealer {
   /** Name of the master key that seals new secrets. */
   readonly active: string;
+  readonly keys: SealKeys;
   seal(secret: string, location: SealLocation): string;
   /** Throws `WrongMasterKey` when the key is unknown, the location differs, or the text was modified. */
   open(sealed: string, location: SealLocation): string;
@@ -42,11 +57,14 @@ export function parseMasterKeys(text: string): [string, string][] | undefined {
 
 export const newMasterKey = (): string => `k1:${base62(randomBytes(32))}`;
 
-export function createSealer(pairs: readonly (readonly [string, string])[]): Sealer {
-  const keys = new Map(pairs.map(([name, secret]) => [name, derive(secret, 'dragoman-seal-v1')]));
+export const createSealer = (pairs: readonly (readonly [string, string])[]): Sealer =>
+  sealerOf(new Map(pairs.map(([name, secret]) => [name, createSecretKey(derive(secret, 'dragoman-seal-v1'))])));
+
+/** In whichever thread the keys were given to. */
+export function sealerOf(keys: SealKeys): Sealer {
   const [active] = keys.keys();
-  if (active === undefined) throw new TypeError('createSealer needs at least one key');
-  const keyOf = (name: string): Buffer => {
+  if (active === undefined) throw new TypeError('a sealer needs at least one key');
+  const keyOf = (name: string): KeyObject => {
     const key = keys.get(name);
     if (!key)
       throw new WrongMasterKey(`A secret is sealed with master key "${name}", which MASTER_KEY does not contain.`);
@@ -75,6 +93,7 @@ export function createSealer(pairs: readonly (readonly [string, string])[]): Sea
 
   return {
     active,
+    keys,
     seal: (secret, location) => head + encrypt(Buffer.from(secret), location).toString('base64url'),
     open(sealed, location) {
       const [version, name = '', body = ''] = sealed.split(':');
@@ -87,6 +106,30 @@ export function createSealer(pairs: readonly (readonly [string, string])[]): Sea
     },
   };
 }
+
+/** Kept texts on the way to where they are read, which may be another thread: opening many takes long. */
+export interface KeptTexts {
+  readonly keys: SealKeys;
+  readonly texts: readonly string[];
+  /** Where each of the texts is sealed; undefined where it is not. */
+  readonly locations: readonly (SealLocation | undefined)[];
+}
+
+export function openTexts({ keys, texts, locations }: KeptTexts): string[] {
+  if (texts.length === 0) return [];
+  const sealer = sealerOf(keys);
+  return texts.map((text, n) => {
+    const location = locations[n];
+    return location === undefined ? text : sealer.open(text, location);
+  });
+}
+
+/** What opening one text costs beside its length, in bytes that are parsed in the same time. */
+const OPENING_BYTES = 1_024;
+
+/** The size of the texts as work. */
+export const workOf = ({ texts }: KeptTexts): number =>
+  texts.reduce((sum, { length }) => sum + length, texts.length * OPENING_BYTES);
 
 /** What the token of a link grants; undefined when it was not made for this place. */
 export function openGrant<T>(sealer: Sealer, location: SealLocation, token: string): T | undefined {

@@ -15,7 +15,9 @@ import { ProviderBatches } from './batches/provider/provider-batches.ts';
 import { Billing, type BillingServices } from './billing/admission.ts';
 import type { Caller } from './caller.ts';
 import { type ChosenGroup, chooseGroup } from './choose-group.ts';
-import { ConversationStore } from './conversations/conversation-store.ts';
+import { ConversationStore, type ItemRange } from './conversations/conversation-store.ts';
+import { addItems, createConversation } from './conversations/given.ts';
+import { readItems } from './conversations/read-items.ts';
 import type { ConvertedServices } from './converted/context.ts';
 import { convertImages, type ImageConversion } from './converted/convert-images.ts';
 import { type Count, TokenCounter } from './converted/count-tokens.ts';
@@ -109,6 +111,9 @@ export function createGateway(options: GatewayOptions) {
     conversations,
     /** Where the object is held that the path of a request names. */
     heldByPath: (call: web.Call, { key }: Caller) => heldByPath(services, call, key.userId),
+    createConversation: (call: web.Call, caller: Caller) => createConversation(services, call, caller),
+    addItems: (call: web.Call, caller: Caller) => addItems(services, call, caller),
+    readItems: (call: web.Call, caller: Caller, range: ItemRange) => readItems(services, call, caller, range),
     batches,
     /** Of every process that serves calls. */
     batchWorker,

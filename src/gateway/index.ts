@@ -7,8 +7,10 @@ export { endpointNotSupported } from './client-error.ts';
 export {
   ConversationStore,
   expireConversations,
+  itemNotFound,
   type KeptConversation,
 } from './conversations/conversation-store.ts';
+export type { ReadItems } from './conversations/read-items.ts';
 export { type ExplainedCall, type ExplainServices, explainCall } from './explain/explain.ts';
 export { chargeFiles } from './files/charge-files.ts';
 export {
@@ -28,6 +30,7 @@ export { serves } from './key-groups.ts';
 export type { ListedModel } from './models/listing.ts';
 export { groupsText } from './models/resolve.ts';
 export { expireObjects, ObjectStore } from './objects/object-store.ts';
+export { ownMembers, readMetadata, shortText } from './own-members.ts';
 export { type Plan, type PlannedRequest, plan, type UnusedWay, type Way } from './plan.ts';
 export { type ProbeResult, type ProbeServices, probeAccount } from './probe.ts';
 export { inputItems } from './stored/references.ts';

@@ -55,6 +55,7 @@ const storedResponses = { responses: native('responses'), messages: own, 'genera
 const madeFiles = { responses: own, messages: direct('messages'), 'generate-content': own } as const;
 
 const JSON_TEXT = { content: 'json', limit: 'text' } as const;
+const JSON_ITEMS = { content: 'json', limit: 'items' } as const;
 const JSON_IMAGE = { content: 'json', limit: 'image' } as const;
 const FORM_IMAGE = { content: 'multipart-or-json', limit: 'image' } as const;
 
@@ -572,7 +573,7 @@ export const INFERENCE_ENDPOINTS = {
     method: 'POST',
     path: '/v1/conversations',
     errorFormat: 'openai',
-    body: JSON_TEXT,
+    body: JSON_ITEMS,
     groups: everywhere,
   },
   'conversations.get': {
@@ -609,7 +610,7 @@ export const INFERENCE_ENDPOINTS = {
     method: 'POST',
     path: '/v1/conversations/{conversation_id}/items',
     errorFormat: 'openai',
-    body: JSON_TEXT,
+    body: JSON_ITEMS,
     groups: everywhere,
   },
   'conversations.items': {

@@ -5,8 +5,11 @@ import type { Style } from './groups.ts';
 
 const MIB = 2 ** 20;
 
-/** Largest body after decoding, by kind of operation. "MB" in the documents is 2^20 bytes. */
-export const BODY_BYTES = { text: 32 * MIB, image: 64 * MIB, video: 64 * MIB, small: MIB } as const;
+/**
+ * Largest body after decoding, by kind of operation. "MB" in the documents is 2^20 bytes. `items`: of a conversation, of
+ * which a request can hold no more.
+ */
+export const BODY_BYTES = { text: 32 * MIB, image: 64 * MIB, video: 64 * MIB, items: 8 * MIB, small: MIB } as const;
 export type BodyClass = keyof typeof BODY_BYTES;
 
 /** Deeper or larger JSON is rejected before it is parsed, because parsing it would block the event loop. */
@@ -58,6 +61,8 @@ export const REPLY_LIMITS = {
   /** Commas, colons and brackets of a reply in one piece, counted above this size. */
   values: 100_000,
   countedBytes: 256 * 1024,
+  /** Of all but pictures and sound; a million tokens. Each MiB takes 12 ms, because text is copied and counted. */
+  textBytes: 4 * MIB,
 } as const;
 
 /** The members that hold turns and tools, in every dialect. */
@@ -113,6 +118,9 @@ export const DECOMPRESSION = { bytes: MIB, ratio: 64 } as const;
  */
 export const WORKING_COPIES = { forwarded: 2, converted: 4 } as const;
 export type BodyUse = keyof typeof WORKING_COPIES;
+
+/** The same of kept content that goes into a request: sealed here and in the thread, the texts, the list, the body, and that converted. */
+export const SEALED_COPIES = 6;
 
 /** Memory for large bodies with their working copies: a part of what the container may use, where it has a limit. */
 export const BODY_MEMORY = { ofContainer: 0.3, unlimited: 512 * MIB, min: 128 * MIB } as const;

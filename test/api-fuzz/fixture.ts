@@ -151,8 +151,8 @@ async function keptIds({ url, context }: TestGateway, keys: Readonly<Record<Text
   const batch = { input_file_id: input, endpoint: LINE.url };
   const conversations = await twice(() => send('responses', '/v1/conversations', { items: [MESSAGE] }));
   const [item] = await context.database.db
-    .selectFrom('conversation_items')
-    .select('id')
+    .selectFrom('conversation_pages')
+    .select('item_ids')
     .where('conversation_id', '=', conversations[0] ?? '')
     .execute();
   const cache = { model: 'models/demo-generate', contents: [{ role: 'user', parts: [{ text: 'A lamp.' }] }] };
@@ -164,7 +164,7 @@ async function keptIds({ url, context }: TestGateway, keys: Readonly<Record<Text
     batch_id: await twice(() => send('responses', '/v1/batches', batch)),
     'messageBatches.batch_id': await twice(() => send('messages', '/v1/messages/batches', { requests: [PART] })),
     conversation_id: conversations,
-    item_id: [item?.id ?? 'none'],
+    item_id: [item?.item_ids[0] ?? 'none'],
     cache_id: caches.map((name) => name.replace('cachedContents/', '')),
     'interactions.response_id': await twice(() =>
       send('generate', '/v1beta/interactions', { model: 'demo-generate', input: 'Hello!' }),

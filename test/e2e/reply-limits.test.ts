@@ -88,8 +88,19 @@ for (const client of ['chat', 'responses'] as const) {
       assert.doesNotMatch(text, /\[DONE\]|response\.completed/);
     });
 
+  test(`a reply of more text than the limit is 502 for a ${client} client, and one of a large picture is not`, async () => {
+    const text = 'a'.repeat(REPLY_LIMITS.textBytes);
+    upstream.respondWith(jsonResponse(unary([{ type: 'text', text }])));
+    const refused = await send(client, false);
+    assert.equal(refused.status, 502);
+    assert.match(refused.text, /more than 4 MiB of text/);
+    const data = { type: 'base64', media_type: 'image/png', data: text };
+    upstream.respondWith(jsonResponse(unary([TEXT, { type: 'image', source: data }])));
+    assert.equal((await send(client, false)).status, 200);
+  });
+
   test(`a reply with hundreds of thousands of text blocks is 502 for a ${client} client`, async () => {
-    upstream.respondWith(jsonResponse(unary(Array(300_000).fill(TEXT) as Block[])));
+    upstream.respondWith(jsonResponse(unary(Array(140_000).fill(TEXT) as Block[])));
     const { status, text } = await send(client, false);
     assert.equal(status, 502);
     assert.match(text, /cannot be converted: The body has more than 100000 values/);

@@ -39,7 +39,10 @@ async function signIn(): Promise<Readonly<Record<string, string>>> {
     body: JSON.stringify({ token, password: 'a long pass phrase' }),
   });
   const { csrf } = (await response.json()) as { csrf: string };
-  const cookie = response.headers.getSetCookie().map((line) => line.split(';', 1)[0]).join('; ');
+  const cookie = response.headers
+    .getSetCookie()
+    .map((line) => line.split(';', 1)[0])
+    .join('; ');
   return { cookie, [CSRF_HEADER]: csrf, 'sec-fetch-site': 'same-origin' };
 }
 
@@ -94,20 +97,21 @@ async function measured(work: () => Promise<unknown>): Promise<Cost> {
 
 /** `reservedMb`: of the memory for bodies, which has a limit of its own. */
 async function assertCheap(name: string, work: () => Promise<unknown>, reservedMb = 0): Promise<void> {
-  const slow = slowness();
   const maxMemoryMb = MAX_MEMORY_MB + reservedMb;
+  const isDear = ({ turnMs, memoryMb }: Cost): boolean => turnMs >= MAX_TURN_MS || memoryMb >= maxMemoryMb;
   let best: Cost = { turnMs: Number.POSITIVE_INFINITY, memoryMb: Number.POSITIVE_INFINITY };
-  for (let n = 0; n < TRIES && (best.turnMs / slow >= MAX_TURN_MS || best.memoryMb >= maxMemoryMb); n += 1) {
+  for (let n = 0; n < TRIES && isDear(best); n += 1) {
+    const slowBefore = slowness();
     const { turnMs, memoryMb } = await measured(work);
-    best = { turnMs: Math.min(best.turnMs, turnMs), memoryMb: Math.min(best.memoryMb, memoryMb) };
+    const normal = turnMs / Math.min(slowBefore, slowness());
+    best = { turnMs: Math.min(best.turnMs, normal), memoryMb: Math.min(best.memoryMb, memoryMb) };
   }
-  const { turnMs, memoryMb } = best;
-  if (IS_TABLE)
-    process.stdout.write(
-      `| ${name} | ${(turnMs / slow).toFixed(0)} | ${memoryMb.toFixed(0)} | x${slow.toFixed(1)}${turnMs / slow >= MAX_TURN_MS || memoryMb >= maxMemoryMb ? ' !!' : ''}\n`,
-    );
-  assert.ok(turnMs / slow < MAX_TURN_MS, `${name}: a turn of ${turnMs} ms, on a machine that is ${slow} times as slow`);
-  assert.ok(memoryMb < maxMemoryMb, `${name}: ${memoryMb} MB`);
+  if (IS_TABLE) {
+    const figures = `${best.turnMs.toFixed(0)} | ${best.memoryMb.toFixed(0)} | ${isDear(best) ? 'dear' : ''}`;
+    return void process.stdout.write(`| ${name} | ${figures} |\n`);
+  }
+  assert.ok(best.turnMs < MAX_TURN_MS, `${name}: a turn of ${best.turnMs} ms on a machine of usual speed`);
+  assert.ok(best.memoryMb < maxMemoryMb, `${name}: ${best.memoryMb} MB`);
 }
 
 // ---------------------------------------------------------------- every route
@@ -127,6 +131,8 @@ for (const { operation, method, path, errorFormat } of ROUTES) {
     .replaceAll(/\{\w+\}/g, 'none');
   const headers = (): Sent => {
     if (path.startsWith('/admin/')) return { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } };
+    // Which would end the session.
+    if (operation === 'console.signOut') return { headers: {} };
     return path.startsWith('/console/') ? { headers: session } : {};
   };
   const groups: readonly Group[] =
@@ -135,7 +141,7 @@ for (const { operation, method, path, errorFormat } of ROUTES) {
       : [GROUPS[errorFormat] ?? 'openai'];
   const sendTo = async (group: Group, sent: Sent): Promise<void> => {
     const { status, text } = await send(group, target, { ...headers(), method, ...sent });
-    assert.ok(status !== 401 && status !== 500, `${status} ${text.slice(0, 300)}`);
+    assert.ok(![401, 500].includes(status) || operation === 'console.signOut', `${status} ${text.slice(0, 300)}`);
   };
   if (load.kind === 'rows')
     test(`${method} ${path} takes no long turn`, () =>
@@ -170,7 +176,12 @@ const upload = (content: string, name: string, purpose: string): Sent => {
 const MESSAGE = { type: 'message', role: 'user', content: 'a' };
 const batchFile = (lines: number): string =>
   Array.from({ length: lines }, (_, n) =>
-    JSON.stringify({ custom_id: `c${n}`, method: 'POST', url: '/v1/responses', body: { model: 'demo-text', input: 'a' } }),
+    JSON.stringify({
+      custom_id: `c${n}`,
+      method: 'POST',
+      url: '/v1/responses',
+      body: { model: 'demo-text', input: 'a' },
+    }),
   ).join('\n');
 
 interface Scenario {
@@ -251,9 +262,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
         assert.equal((await send('claude', `/v1/responses/${id}`)).status, 200),
       );
       const page = `/v1/responses/${id}/input_items?limit=100`;
-      await assertCheap('9,000 stored items: page', async () =>
-        assert.equal((await send('claude', page)).status, 200),
-      );
+      await assertCheap('9,000 stored items: page', async () => assert.equal((await send('claude', page)).status, 200));
       await assertCheap('9,000 stored items: deleted', () =>
         send('claude', `/v1/responses/${id}`, { method: 'DELETE' }),
       );

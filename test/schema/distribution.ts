@@ -56,6 +56,7 @@ export const DISTRIBUTION: Readonly<Record<keyof Rows, Distribution>> = {
   provider_batch_lines: user,
   provider_objects: user,
   conversation_items: user,
+  conversation_pages: user,
   files: user,
   file_parts: user,
   kept_objects: user,

@@ -8,7 +8,7 @@ import { testDatabase } from '../support/database.ts';
 /** Rows of these tables go as a whole. */
 const GONE =
   `asset_accounts asset_groups assets authorization_sessions background_responses batch_lines batches callback_attempts callback_circuits
-  callback_defaults callback_events captures conversation_items conversations file_parts files idempotency_records notice_deliveries notices people
+  callback_defaults callback_events captures conversation_items conversation_pages conversations file_parts files idempotency_records notice_deliveries notices people
   provider_batch_lines provider_batches provider_objects stored_bytes stored_responses
   warning_destinations warning_rules warning_states`.split(/\s+/);
 

@@ -169,7 +169,6 @@ const CALLER_LOADS = {
   'characters.get': ROWS,
 } as const satisfies Readonly<Record<Operation, RouteLoad>>;
 
-
 /** Operations whose load is made of what is kept. */
 export type KeptOperation = {
   [Name in Operation]: (typeof CALLER_LOADS)[Name] extends typeof KEPT ? Name : never;

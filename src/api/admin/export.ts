@@ -10,7 +10,7 @@ import type { AdminServices } from './handler.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 /** Kinds whose rows hold sealed text. */
-type Sealed = 'stored_response' | 'capture' | 'conversation_item';
+type Sealed = 'stored_response' | 'capture' | 'conversation_item' | 'conversation_page';
 
 /** On record before anything is sent: the lines hold what callers wrote. */
 export async function sendExport(
@@ -72,4 +72,5 @@ capture | captures where user_id | request_id as id, at, sealed
 file | files where user_id | id, name, media_type, purpose, bytes, created_at, expires_at
 batch | batches where user_id | id, key_id as key, operation, state, total, succeeded, input_file, output_file, error_file, created_at, ended_at
 conversation_item | conversation_items where user_id | concat(conversation_id, '/', n) as id, sealed
+conversation_page | conversation_pages where user_id | concat(conversation_id, '/', id) as id, sealed
 `;

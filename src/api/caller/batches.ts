@@ -1,25 +1,29 @@
 /** Batches in the shapes of OpenAI and of Anthropic. The gateway works through them itself. */
-import { failAt, valueOfJson } from '../../core/index.ts';
-import { type Batch, type Caller, fileNotFound, type Gateway } from '../../gateway/index.ts';
+import { failAt } from '../../core/index.ts';
+import { type Batch, type Caller, fileNotFound, ownMembers, readMetadata, shortText } from '../../gateway/index.ts';
 import { type Call, sendJson } from '../../platform/web/index.ts';
-import { BATCH_ENDPOINTS, ENDPOINTS, type InferenceOperation } from '../../rules/index.ts';
+import { BATCH_ENDPOINTS, ENDPOINTS } from '../../rules/index.ts';
 import { type FileApiServices, sendOwnPage } from './files.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 const idOf = ({ params }: Call): string => params.batch_id ?? '';
 
+const BATCH_MEMBERS: ReadonlySet<string> = new Set(['input_file_id', 'endpoint', 'completion_window', 'metadata']);
+
 async function createBatch({ gateway }: FileApiServices, call: Call, caller: Caller): Promise<void> {
   await gateway.acquireSlot(call, caller);
-  const body = await readObject(gateway, call, 'batches.create');
-  const { input_file_id: fileId, endpoint, completion_window: window = '24h' } = body;
-  if (typeof fileId !== 'string') throw failAt('invalid_value', 'input_file_id', 'expected the id of a file.');
+  const bytes = await gateway.readJson(call, 'batches.create');
+  const members = ownMembers(bytes, BATCH_MEMBERS);
+  const textOf = (name: string): string | undefined => shortText(bytes, members.get(name));
+  const fileId = textOf('input_file_id');
+  const endpoint = textOf('endpoint');
+  if (fileId === undefined) throw failAt('invalid_value', 'input_file_id', 'expected the id of a file.');
   const url = Object.keys(BATCH_ENDPOINTS).find((path) => path === endpoint) as
     | keyof typeof BATCH_ENDPOINTS
     | undefined;
   if (!url) throw failAt('invalid_value', 'endpoint', `expected one of ${Object.keys(BATCH_ENDPOINTS).join(', ')}.`);
-  if (window !== '24h') throw failAt('invalid_value', 'completion_window', 'expected "24h".');
-  const batch = { url, operation: BATCH_ENDPOINTS[url], metadata: readMetadata(body.metadata) };
+  if (members.has('completion_window') && textOf('completion_window') !== '24h')
+    throw failAt('invalid_value', 'completion_window', 'expected "24h".');
+  const batch = { url, operation: BATCH_ENDPOINTS[url], metadata: readMetadata(bytes, members.get('metadata')) };
   sendJson(call, 200, openAiView(await gateway.batches.createFromFile(call, caller, fileId, batch)));
 }
 
@@ -62,28 +66,6 @@ function handlersOf(isMessages: boolean, view: (services: FileApiServices, batch
       (batch) => view(services, batch),
     );
   return { list, get: one('find'), cancel: one('cancel') };
-}
-
-export async function readObject(gateway: Gateway, call: Call, operation: InferenceOperation): Promise<Json> {
-  const value = valueOfJson((await gateway.readJson(call, operation)).toString());
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
-  throw failAt('invalid_request', 'body', 'expected a JSON object.');
-}
-
-/** As OpenAI bounds it. */
-const METADATA = { entries: 16, nameChars: 64, valueChars: 512 };
-
-export function readMetadata(given: unknown): Readonly<Record<string, string>> {
-  const entries = Object.entries((given ?? {}) as Json);
-  const isValid = ([name, value]: [string, unknown]): boolean =>
-    name.length <= METADATA.nameChars && typeof value === 'string' && value.length <= METADATA.valueChars;
-  if (typeof (given ?? {}) === 'object' && entries.length <= METADATA.entries && entries.every(isValid))
-    return Object.fromEntries(entries) as Record<string, string>;
-  throw failAt(
-    'invalid_value',
-    'metadata',
-    `expected at most ${METADATA.entries} texts of ${METADATA.valueChars} characters.`,
-  );
 }
 
 const seconds = (at: Date | null): number | null => at && Math.floor(at.getTime() / 1_000);

@@ -31,8 +31,17 @@ export interface LineError {
   readonly line: number;
 }
 
-export interface BatchLines {
+interface FoundLines {
   readonly lines: readonly BatchLine[];
+  readonly errors: readonly LineError[];
+}
+
+/** The lines as columns of the database, in its notation of lists: many thousands of objects would take long to move. */
+export interface BatchLines {
+  readonly count: number;
+  readonly customIds: string;
+  readonly starts: string;
+  readonly bytes: string;
   readonly errors: readonly LineError[];
 }
 
@@ -45,14 +54,32 @@ interface LinesInput {
 export const batchLinesJob: ThreadJob<LinesInput, BatchLines> = {
   module: import.meta.url,
   name: 'batchLinesJob',
-  run: ({ bytes, url }, steps) => (url === undefined ? listedLines(bytes, steps) : linesOfFile(bytes, url, steps)),
+  run({ bytes, url }, steps) {
+    const { lines, errors } = url === undefined ? listedLines(bytes, steps) : linesOfFile(bytes, url, steps);
+    return {
+      count: lines.length,
+      customIds: `{${lines.map(({ customId }) => quoted(customId)).join(',')}}`,
+      starts: `{${lines.map(({ start }) => start).join(',')}}`,
+      bytes: `{${lines.map((line) => line.bytes).join(',')}}`,
+      errors,
+    };
+  },
 };
+
+/** Of a file, whose bytes are needed no further. */
+export const linesOfFileJob: ThreadJob<LinesInput, BatchLines> = {
+  ...batchLinesJob,
+  name: 'linesOfFileJob',
+  movesBytes: true,
+};
+
+const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
 
 const LIMITS = { depth: JSON_LIMITS.depth, tokens: REQUEST_LIMITS.steps } as const;
 const NEWLINE = 0x0a;
 const OPEN_OBJECT = 0x7b;
 
-function listedLines(bytes: Buffer, steps: StepBudget): BatchLines {
+function listedLines(bytes: Buffer, steps: StepBudget): FoundLines {
   const { members, values } = asJson(() => measureMembers(bytes, new Set(['requests']), LIMITS));
   steps.take(values);
   const elements = elementsAt(bytes, members.get('requests'));
@@ -67,7 +94,7 @@ function listedLines(bytes: Buffer, steps: StepBudget): BatchLines {
   return { lines: asJson(() => elements.map(read)), errors: [] };
 }
 
-function linesOfFile(bytes: Buffer, url: string, steps: StepBudget): BatchLines {
+function linesOfFile(bytes: Buffer, url: string, steps: StepBudget): FoundLines {
   const lines: BatchLine[] = [];
   const errors: LineError[] = [];
   const seen = new Set<unknown>();

@@ -13,7 +13,7 @@ import type { Caller } from '../caller.ts';
 import { type FileStore, fileNotFound, type StoredFile } from '../files/file-store.ts';
 import { type OwnPage, ownRows } from '../files/own-rows.ts';
 import { jobOwner } from '../services.ts';
-import { type BatchLines, batchLinesJob } from './batch-lines.ts';
+import { type BatchLines, batchLinesJob, linesOfFileJob } from './batch-lines.ts';
 
 export interface BatchServices {
   readonly db: Db;
@@ -48,7 +48,7 @@ export class BatchStore {
     const size = Number(file.bytes);
     call.reserveMemory().add(size * WORKING_COPIES.forwarded);
     const bytes = Buffer.concat(await Array.fromAsync(files.read(file)));
-    const found = await threads.run(batchLinesJob, { bytes, url: batch.url }, jobOwner(call, caller, size));
+    const found = await threads.run(linesOfFileJob, { bytes, url: batch.url }, jobOwner(call, caller, size));
     return this.#insert(call, caller, async () => ({ ...batch, ...found, file }));
   }
 
@@ -139,7 +139,7 @@ async function insertBatch(
   tx: Tx,
   call: Call,
   { key }: Caller,
-  { operation, metadata, beta, file, lines, errors, isPlaced }: InsertedBatch & { readonly isPlaced: boolean },
+  { operation, metadata, beta, file, errors, isPlaced, ...lines }: InsertedBatch & { readonly isPlaced: boolean },
 ): Promise<Batch> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${key.userId}, 50))`.execute(tx);
   const { rows } = await sql<{ open: number; all: number }>`
@@ -164,7 +164,7 @@ async function insertBatch(
       errors: JSON.stringify(errors),
       state: isValid ? 'running' : 'failed',
       ended_at: isValid ? null : sql<Date>`now()`,
-      total: isValid ? lines.length : 0,
+      total: isValid ? lines.count : 0,
       expires_at: sql<Date>`now() + ${BATCHES.hours} * interval '1 hour'`,
       placing_until: isPlaced ? null : sql<Date>`now()`,
       kept_until: sql<Date>`now() + ${KEPT_HOURS} * interval '1 hour'`,
@@ -175,8 +175,9 @@ async function insertBatch(
     await sql`
       insert into batch_lines (user_id, batch_id, n, custom_id, start, bytes)
       select ${key.userId}, ${batch.id}, n, custom_id, start, bytes from unnest(
-        ${lines.map(({ customId }) => customId)}::text[], ${lines.map(({ start }) => start)}::bigint[],
-        ${lines.map(({ bytes }) => bytes)}::int[]) with ordinality as line (custom_id, start, bytes, n)`.execute(tx);
+        ${lines.customIds}::text[], ${lines.starts}::bigint[], ${lines.bytes}::int[]) with ordinality as line (custom_id, start, bytes, n)`.execute(
+      tx,
+    );
   return batch;
 }
 

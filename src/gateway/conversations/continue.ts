@@ -2,12 +2,13 @@
  * A call that continues a conversation: its items go into the request,
  * and what the turn adds is kept before the response ends.
  */
-import { ApiError, bufferOf, errorFields, fail, failAt, type Log, readSse, valueOfJson } from '../../core/index.ts';
+import { ApiError, bufferOf, errorFields, fail, failAt, type Log, readSse, workOf } from '../../core/index.ts';
 import type { Call } from '../../platform/web/index.ts';
-import { CONVERSATIONS, WORKING_COPIES } from '../../rules/index.ts';
+import { CONVERSATIONS, SEALED_COPIES } from '../../rules/index.ts';
 import { type CallSource, type GatewayServices, jobOwner } from '../services.ts';
 import type { ConversationStore } from './conversation-store.ts';
-import { addedItems, namedConversationJob, placeItemsJob } from './place-items.ts';
+import { turnPagesJob } from './pages.ts';
+import { addedBytes, namedConversationJob, placeItemsJob } from './place-items.ts';
 
 export interface ConversationServices extends Pick<GatewayServices, 'threads'> {
   readonly conversations: ConversationStore;
@@ -27,6 +28,12 @@ export async function continueConversation(services: ConversationServices, sourc
     throw failAt('unsupported_parameter', 'conversation', 'only POST /v1/responses continues a conversation.');
   if (call.response.writeEvent)
     throw failAt('unsupported_parameter', 'conversation', 'WebSockets and batches continue none; send the items.');
+  if (addedBytes(named) > CONVERSATIONS.bytes)
+    throw fail(
+      'request_too_large',
+      `input: it has more than ${CONVERSATIONS.bytes / 2 ** 20} MiB, what a conversation may hold.`,
+      { param: 'input' },
+    );
   const { userId } = caller.key;
   await keeping.get(named.id);
   const { items, bytes } = await conversations.find(named.id, userId);
@@ -37,41 +44,39 @@ export async function continueConversation(services: ConversationServices, sourc
         'start a new one.',
       { param: 'conversation' },
     );
-  call.reserveMemory().add(Number(bytes) * WORKING_COPIES.converted);
+  call.reserveMemory().add(Number(bytes) * SEALED_COPIES);
   const earlier = await conversations.texts(named.id, userId);
   if (operation === 'responses.create')
-    watchReply(call, async (output) => {
-      const added = [...addedItems(body, named).map((text) => JSON.parse(text)), ...output];
-      const kept = conversations.append(named.id, userId, added).catch((error: unknown) => {
+    watchReply(call, async (reply) => {
+      const turn = { bytes: body, named, reply, conversationId: named.id, keys: conversations.keys };
+      const owner = jobOwner(call, caller, body.length + reply.length);
+      const keep = async (): Promise<unknown> => {
+        const pages = await threads.run(turnPagesJob, turn, owner);
+        return pages.length > 0 && conversations.append(named.id, userId, pages);
+      };
+      const kept = keep().catch((error: unknown) => {
         // Deleted meanwhile, or full.
         if (!(error instanceof ApiError)) services.log.warn('conversation.not_kept', errorFields(error));
       });
       keeping.set(named.id, kept);
       await kept.finally(() => keeping.get(named.id) === kept && keeping.delete(named.id));
     });
-  const size = body.length + Number(bytes);
-  const placed = await threads.run(placeItemsJob, { bytes: body, named, earlier }, jobOwner(call, caller, size));
-  return bufferOf(placed);
+  const owner = jobOwner(call, caller, body.length + workOf(earlier));
+  return bufferOf(await threads.run(placeItemsJob, { bytes: body, named, earlier }, owner));
 }
 
-type Item = Readonly<Record<string, unknown>>;
-
-/** Calls `keep` with the output of a response that has succeeded, before its client has the end of it. */
-function watchReply({ response }: Call, keep: (output: readonly Item[]) => Promise<void>): void {
+/** Calls `keep` with the end of a response that was not refused, as JSON, before its client has it. */
+function watchReply({ response }: Call, keep: (reply: string) => Promise<void>): void {
   const writeHead = response.writeHead.bind(response);
   const write = response.write.bind(response);
   const end = response.end.bind(response);
   let isSse = false;
   const whole: Buffer[] = [];
   let size = 0;
-  let output: readonly Item[] | undefined;
-  const take = (text: string, type?: string): void => {
-    if (type !== undefined && !ENDS.has(type)) return;
-    const value = valueOfJson(text) as { response?: Item } | undefined;
-    const reply = type === undefined ? (value as Item | undefined) : value?.response;
-    if (Array.isArray(reply?.output) && USABLE.has(reply.status)) output = reply.output;
-  };
-  const reader = readSse((data, event) => take(data, event ?? ''));
+  let reply: string | undefined;
+  const reader = readSse((data, event) => {
+    if (ENDS.has(event ?? '')) reply = data;
+  });
   const read = (chunk: Buffer | string): void => {
     if (response.statusCode >= 300) return;
     if (isSse) reader.feed(chunk);
@@ -87,12 +92,11 @@ function watchReply({ response }: Call, keep: (output: readonly Item[]) => Promi
   };
   response.end = (chunk) => {
     if (chunk !== undefined) read(chunk);
-    if (size > 0) take(Buffer.concat(whole).toString());
-    if (!output) return end(chunk);
+    if (size > 0) reply = Buffer.concat(whole).toString();
+    if (reply === undefined) return end(chunk);
     if (chunk !== undefined && isSse) write(chunk);
-    void keep(output).finally(() => end(isSse ? undefined : chunk));
+    void keep(reply).finally(() => end(isSse ? undefined : chunk));
   };
 }
 
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.incomplete']);
-const USABLE: ReadonlySet<unknown> = new Set(['completed', 'incomplete']);

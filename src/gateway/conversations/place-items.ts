@@ -2,10 +2,27 @@
  * A responses request that names a conversation, as one with its items.
  * Everything else of the body stays byte for byte. Pure: a thread can do it.
  */
-import { elementsAt, failAt, measureMembers, type Span, spliceAll, valueAt } from '../../core/index.ts';
-import type { ThreadJob } from '../../platform/threads/index.ts';
+import {
+  elementsAt,
+  failAt,
+  type KeptTexts,
+  measureMembers,
+  openTexts,
+  type Span,
+  spliceAll,
+  valueAt,
+} from '../../core/index.ts';
+import { movable, type ThreadJob } from '../../platform/threads/index.ts';
 import { CONVERSATION_ID, REQUEST_JSON_LIMITS } from '../../rules/index.ts';
 import { asJson } from '../request-scan.ts';
+
+export type Item = Readonly<Record<string, unknown>>;
+
+/** The items of a kept text: of a page, or of a row of an earlier version, which is one item. */
+export function itemsOfText(text: string): readonly Item[] {
+  const value = JSON.parse(text);
+  return Array.isArray(value) ? value : [value];
+}
 
 const PREFIX = Buffer.from(CONVERSATION_ID.prefix);
 
@@ -59,21 +76,25 @@ export function addedItems(bytes: Buffer, { input, elements }: NamedConversation
   return input ? [`{"type":"message","role":"user","content":${textAt(input)}}`] : [];
 }
 
+export const addedBytes = ({ input }: NamedConversation): number => (input ? input.end - input.start : 0);
+
 interface PlacedItems {
   readonly bytes: Buffer;
   readonly named: NamedConversation;
-  /** Of the conversation so far, as JSON texts. */
-  readonly earlier: readonly string[];
+  /** The items of the conversation so far. */
+  readonly earlier: KeptTexts;
 }
 
 /** The request with the items of its conversation in front of its own. */
 export const placeItemsJob: ThreadJob<PlacedItems, Uint8Array> = {
   module: import.meta.url,
   name: 'placeItemsJob',
+  memoryOf: movable,
   run({ bytes, named, earlier }, steps) {
-    steps.take(earlier.length);
+    const kept = openTexts(earlier).flatMap(itemsOfText);
+    steps.take(kept.length);
     const { conversation, input } = named;
-    const list = `[${[...earlier.flatMap((text) => sendable(text) ?? []), ...addedItems(bytes, named)].join(',')}]`;
+    const list = `[${[...kept.flatMap((item) => sendable(item) ?? []), ...addedItems(bytes, named)].join(',')}]`;
     // Without an input, the items become the first member.
     const start = bytes.indexOf('{') + 1;
     return spliceAll(bytes, [
@@ -89,8 +110,8 @@ export const placeItemsJob: ThreadJob<PlacedItems, Uint8Array> = {
 const WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'custom_tool_call', undefined]);
 
 /** Another account has no item of that id, and reasoning is of use only with its content. */
-function sendable(text: string): string | undefined {
-  const { id, ...item } = JSON.parse(text);
+function sendable(whole: Item): string | undefined {
+  const { id, ...item } = whole;
   if (item.type === 'reasoning' && typeof item.encrypted_content !== 'string') return undefined;
-  return WITHOUT_ID.has(item.type) ? JSON.stringify(item) : text;
+  return JSON.stringify(WITHOUT_ID.has(item.type) ? item : whole);
 }

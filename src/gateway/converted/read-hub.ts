@@ -62,9 +62,10 @@ export async function decodeWhole(
   if (previousId !== undefined && previous?.accountId !== undefined && !previous.isHere)
     return { held: heldPrevious(previousId, previous), model };
   const load = { userId: key.userId, store, reserve: () => call.reserveMemory() };
-  const { turns: stored, bytes: storedBytes } = await loadStoredTurns(refersTo, load, previous);
+  const { turns: stored, bytes: storedBytes, work } = await loadStoredTurns(refersTo, load, previous);
   const size = bytes.length + storedBytes;
-  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, jobOwner(call, caller, size));
+  const owner = jobOwner(call, caller, bytes.length + work);
+  const expanded = await threads.run(decodeJob, { ...input, stored, storedBytes }, owner);
   if (expanded.refersTo) throw new TypeError('the stored turns of a request were given, and are asked for again');
   return { ...expanded, size, previous };
 }

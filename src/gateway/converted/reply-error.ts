@@ -38,6 +38,10 @@ export const oversized = (message: string): Fault => ({
   error: { code: faultRow('oversized').code, message },
 });
 
+export const TOO_MUCH_TEXT = oversized(
+  `The provider's response has more than ${REPLY_LIMITS.textBytes / 2 ** 20} MiB of text, the limit of a conversion.`,
+);
+
 export const TOO_MANY_ITEMS = oversized(
   `The provider's response has more than ${REPLY_LIMITS.items} items and parts, the limit of a conversion.`,
 );

@@ -2,10 +2,10 @@
  * Stored responses as their readers get them: the object, its events, or a page of its input.
  * Large ones are read in a thread.
  */
-import { failAt } from '../../core/index.ts';
+import { failAt, type KeptTexts, openTexts, workOf } from '../../core/index.ts';
 import type { ThreadJob } from '../../platform/threads/index.ts';
 import { type Call, SMALL_BODY_BYTES } from '../../platform/web/index.ts';
-import { WORKING_COPIES } from '../../rules/index.ts';
+import { SEALED_COPIES } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { type GatewayServices, jobOwner } from '../services.ts';
 import { eventsAfter } from '../stored/events.ts';
@@ -22,7 +22,7 @@ export type StoredForm =
 interface ReadingInput {
   readonly id: string;
   /** The last one is that of the response. */
-  readonly texts: readonly string[];
+  readonly texts: KeptTexts;
   readonly form: StoredForm;
 }
 
@@ -35,7 +35,7 @@ export const readingJob: ThreadJob<ReadingInput, StoredReading> = {
   module: import.meta.url,
   name: 'readingJob',
   run({ id, texts, form }) {
-    const turns = texts.map(contentOfText);
+    const turns = openTexts(texts).map(contentOfText);
     const last = turns.pop() ?? { input: [], response: {} };
     const text = {
       object: () => JSON.stringify(last.response),
@@ -68,10 +68,9 @@ export async function readStored(
   const id = call.params.response_id ?? '';
   const head = await store.find(id, key.userId);
   if (!head?.isHere) throw responseNotFound(id);
-  if (head.bytes > SMALL_BODY_BYTES) call.reserveMemory().add(head.bytes * WORKING_COPIES.converted);
+  if (head.bytes > SMALL_BODY_BYTES) call.reserveMemory().add(head.bytes * SEALED_COPIES);
   const texts =
     form.kind === 'input' ? await store.conversation(head, key.userId) : await store.texts([id], key.userId);
-  if (!texts?.length) throw responseNotFound(id);
-  const bytes = texts.reduce((sum, text) => sum + text.length, 0);
-  return threads.run(readingJob, { id, texts, form }, jobOwner(call, caller, bytes));
+  if (!texts?.texts.length) throw responseNotFound(id);
+  return threads.run(readingJob, { id, texts, form }, jobOwner(call, caller, workOf(texts)));
 }

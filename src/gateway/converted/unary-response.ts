@@ -11,7 +11,8 @@ import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
 import { conversionHeaders, omittedFromReply } from './headers.ts';
 import { replyWithOwnIds } from './own-ids.ts';
-import { faultFromReply, faultOfReply, oversized, sizeOfItems, TOO_MANY_ITEMS } from './reply-error.ts';
+import { faultFromReply, faultOfReply, oversized, sizeOfItems, TOO_MANY_ITEMS, TOO_MUCH_TEXT } from './reply-error.ts';
+import { exceedsText } from './reply-text.ts';
 import type { RoundHost, RoundResponse, RoundState } from './round.ts';
 import type { RoundRequest } from './round-request.ts';
 
@@ -66,6 +67,7 @@ export class UnaryResponse implements RoundResponse {
     if (error) return truncated(error.kind);
     try {
       const bytes = core.concatBuffers(this.#chunks);
+      if (bytes.length > REPLY_LIMITS.textBytes && exceedsText(bytes, REPLY_LIMITS.textBytes)) return TOO_MUCH_TEXT;
       if (bytes.length > REPLY_LIMITS.countedBytes) core.scanMembers(bytes, core.NO_MEMBERS, REPLY_JSON_LIMITS);
       const body = core.parseJson(bytes.toString('utf8'));
       const { dialect } = this.#host.context.pair.upstream;

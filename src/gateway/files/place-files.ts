@@ -3,8 +3,10 @@
  * A provider gets what it would get from a caller who sends the content itself, so that limits,
  * prices and conversions hold as they are. Everything else of the body stays byte for byte. Pure: a thread can do it.
  */
+import { randomBytes } from 'node:crypto';
 import {
   elementsAt,
+  entryOf,
   failAt,
   measureMembers,
   membersAt,
@@ -13,7 +15,7 @@ import {
   spliceAll,
   valueAt,
 } from '../../core/index.ts';
-import type { ThreadJob } from '../../platform/threads/index.ts';
+import { movable, type ThreadJob } from '../../platform/threads/index.ts';
 import { FILE_CARRIERS, FILE_ID, REQUEST_JSON_LIMITS } from '../../rules/index.ts';
 import { asJson } from '../request-scan.ts';
 
@@ -57,16 +59,33 @@ export const placeFilesJob: ThreadJob<Placement, Uint8Array> = {
   module: import.meta.url,
   name: 'placeFilesJob',
   inlineBytes: 0,
-  run: ({ bytes, files }, steps) =>
-    spliceAll(
-      bytes,
-      referencesIn(bytes, steps).map(({ id, span, withContent }) => {
-        const { name, mediaType, content } = files.get(id) as PlacedFile;
-        const placed = withContent({ name, mediaType, content: Buffer.from(content) });
-        return { span, bytes: Buffer.from(JSON.stringify(placed)) };
-      }),
-    ),
+  memoryOf: movable,
+  /** A file that is named often is encoded once, and copied only into the whole. */
+  run({ bytes, files }, steps) {
+    const encoded = new Map<string, Buffer>();
+    const changes = referencesIn(bytes, steps).flatMap(({ id, span, withContent }) => {
+      const { name, mediaType, content } = files.get(id) as PlacedFile;
+      const file = Buffer.from(content);
+      const [head, tail, ...others] = JSON.stringify(withContent({ name, mediaType, content: MARK })).split(
+        MARK_BASE64,
+      );
+      if (head === undefined || tail === undefined || others.length > 0)
+        return [{ span, bytes: Buffer.from(JSON.stringify(withContent({ name, mediaType, content: file }))) }];
+      const base64 = entryOf(encoded, id, () => Buffer.from(file.toString('base64'), 'latin1'));
+      const after = { start: span.end, end: span.end };
+      return [
+        { span, bytes: Buffer.from(head) },
+        { span: after, bytes: base64 },
+        { span: after, bytes: Buffer.from(tail) },
+      ];
+    });
+    return spliceAll(bytes, changes);
+  },
 };
+
+/** Stands for the content until the rest of the part is known. No name contains it, because it is made here. */
+const MARK = randomBytes(24);
+const MARK_BASE64 = MARK.toString('base64');
 
 function referencesIn(body: Buffer, steps: StepBudget): FileReference[] {
   const { members, values } = measureMembers(body, WATCHED, REQUEST_JSON_LIMITS);

@@ -2,7 +2,7 @@
  * References of a responses request to stored turns and items,
  * and the request with what they refer to. Pure: a thread can do it.
  */
-import { fail, failAt } from '../../core/index.ts';
+import { fail, failAt, type KeptTexts, openTexts } from '../../core/index.ts';
 import { REQUEST_LIMITS } from '../../rules/index.ts';
 import { contentOfText, idOfItem, isRunning, outputOf, type StoredContent } from './turn-text.ts';
 
@@ -14,12 +14,12 @@ export interface StoredReferences {
   readonly itemIds: readonly string[];
 }
 
-/** What the references lead to, as JSON texts of contents: parsing them may take long. */
+/** What the references lead to, as JSON texts of contents: opening and parsing them may take long. */
 export interface StoredTurns {
   /** The response before and those before it, the earliest first. */
-  readonly earlier: readonly string[];
+  readonly earlier: KeptTexts;
   /** Responses that hold the items, the newest first. */
-  readonly holders: readonly string[];
+  readonly holders: KeptTexts;
 }
 
 export const storedReferencesIn = (body: Json): StoredReferences => ({
@@ -33,7 +33,7 @@ export const storedReferencesIn = (body: Json): StoredReferences => ({
  */
 export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns) {
   const { previousId, itemIds } = storedReferencesIn(body);
-  const found = itemsIn(holders, new Set(itemIds));
+  const found = itemsIn(openTexts(holders), new Set(itemIds));
   const added = inputItems(body.input).map((item) => {
     const id = referenceOf(item);
     if (id === undefined) return item;
@@ -41,7 +41,7 @@ export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns) {
     return found.get(id);
   });
   if (previousId === undefined && itemIds.length === 0) return { body, input: added, added, previousId };
-  const turns = earlier.map(contentOfText);
+  const turns = openTexts(earlier).map(contentOfText);
   const last = turns.at(-1);
   if (last && isRunning(last))
     throw failAt('invalid_request', 'previous_response_id', 'the response is still running; wait until it has ended.');
@@ -58,7 +58,8 @@ export function withStoredTurns(body: Json, { earlier, holders }: StoredTurns) {
   return { body: expanded, input, added, previousId };
 }
 
-export const NO_STORED_TURNS: StoredTurns = { earlier: [], holders: [] };
+const NO_TEXTS: KeptTexts = { keys: new Map(), texts: [], locations: [] };
+export const NO_STORED_TURNS: StoredTurns = { earlier: NO_TEXTS, holders: NO_TEXTS };
 
 export const itemsOfTurn = (content: StoredContent): unknown[] => [...content.input, ...outputOf(content)];
 

@@ -5,7 +5,7 @@
  * Each holds what its turn adds and names the one before; a deleted one stays as the context of later ones.
  */
 import { sql } from 'kysely';
-import { DAY_MS, errorFields, fail, failAt } from '../../core/index.ts';
+import { DAY_MS, errorFields, fail, failAt, type KeptTexts, openTexts, type SealLocation } from '../../core/index.ts';
 import { allRows, firstRow, type Row, type StoreServices, type Tx } from '../../platform/db/index.ts';
 import { STORED } from '../../rules/index.ts';
 import { noteContainers } from './containers.ts';
@@ -100,14 +100,14 @@ export class ResponseStore {
     // The response of another user takes the same query as an unknown one, so that time does not show that it exists.
     if (!cached) return this.#readHead(id, userId);
     if (cached.isHidden) return undefined;
-    const [kept] = await this.#kept([cached], userId);
+    const [kept] = await this.#undeleted([cached], userId);
     return kept && storedHeadOf(kept);
   }
 
   /** What the response adds to its conversation. */
   async content(id: string, userId: string): Promise<StoredContent | undefined> {
     const head = await this.find(id, userId);
-    const [text] = head?.isHere ? await this.texts([id], userId) : [];
+    const [text] = head?.isHere ? openTexts(await this.texts([id], userId)) : [];
     return text === undefined ? undefined : contentOfText(text);
   }
 
@@ -115,20 +115,20 @@ export class ResponseStore {
    * The texts of the response and of all before it, the earliest first.
    * Undefined when one of them is lost, or follows itself.
    */
-  async conversation({ id, turns }: StoredHead, userId: string): Promise<readonly string[] | undefined> {
-    const texts: string[] = [];
+  async conversation({ id, turns }: StoredHead, userId: string): Promise<KeptTexts | undefined> {
+    const texts: KeptText[] = [];
     const seen = new Set<string>();
     let next: string | undefined = id;
     // Those that are not written yet are the last ones.
     for (let cached = this.#cache.own(id, userId); cached?.text !== undefined; ) {
       if (texts.length === turns || seen.has(cached.id)) return undefined;
       seen.add(cached.id);
-      texts.push(cached.text);
+      texts.push({ text: cached.text });
       next = cached.previous?.id;
       cached = next === undefined ? undefined : this.#cache.own(next, userId);
     }
     if (next !== undefined) texts.push(...(await this.#readChain(next, turns - texts.length, { userId, seen })));
-    return texts.length === turns ? texts.reverse() : undefined;
+    return texts.length === turns ? this.#kept(texts.reverse()) : undefined;
   }
 
   /** The last one first. Only ids are read until it is certain that none comes twice. */
@@ -136,7 +136,7 @@ export class ResponseStore {
     id: string,
     turns: number,
     { userId, seen }: { readonly userId: string; readonly seen: ReadonlySet<string> },
-  ): Promise<string[]> {
+  ): Promise<KeptText[]> {
     if (this.#options.days === 0 || turns === 0) return [];
     const { rows: links } = await sql<{ id: string }>`
       with recursive chain as (
@@ -152,38 +152,38 @@ export class ResponseStore {
     const { rows } = await sql<{ id: string; sealed: string }>`
       select id, sealed from stored_responses where user_id = ${userId} and id = any(${ids}::text[])
         and sealed is not null order by array_position(${ids}::text[], id)`.execute(this.#options.db);
-    return this.#openAll(rows);
+    return rows.map(sealedText);
   }
 
   /**
    * The texts of responses that `find` or `findHoldingItems` has found, in this order.
    * Those deleted meanwhile are missing.
    */
-  async texts(ids: readonly string[], userId: string): Promise<string[]> {
+  async texts(ids: readonly string[], userId: string): Promise<KeptTexts> {
     const missing = ids.filter((id) => this.#cache.own(id, userId)?.text === undefined);
     const rows = await this.#readTexts(missing, userId);
-    return ids.flatMap((id) => this.#cache.own(id, userId)?.text ?? rows.get(id) ?? []);
+    const textOf = (id: string): KeptText | undefined => {
+      const text = this.#cache.own(id, userId)?.text;
+      return text === undefined ? rows.get(id) : { text };
+    };
+    return this.#kept(ids.flatMap((id) => textOf(id) ?? []));
   }
 
-  async #readTexts(ids: readonly string[], userId: string): Promise<ReadonlyMap<string, string>> {
+  async #readTexts(ids: readonly string[], userId: string): Promise<ReadonlyMap<string, KeptText>> {
     if (ids.length === 0 || this.#options.days === 0) return new Map();
     const { rows } = await sql<{ id: string; sealed: string }>`
       select id, sealed from stored_responses where user_id = ${userId} and id = any(${ids}::text[])
         and not is_hidden and sealed is not null`.execute(this.#options.db);
-    const texts = await this.#openAll(rows);
-    return new Map(rows.map(({ id }, n) => [id, texts[n] ?? '']));
+    return new Map(rows.map((row) => [row.id, sealedText(row)]));
   }
 
-  /** Other work may run between large rows. */
-  async #openAll(rows: readonly { readonly id: string; readonly sealed: string }[]): Promise<string[]> {
-    const texts: string[] = [];
-    let opened = 0;
-    for (const { id, sealed } of rows) {
-      if (opened > PIECE_CHARS) await new Promise<void>((resolve) => setImmediate(resolve));
-      opened = opened > PIECE_CHARS ? sealed.length : opened + sealed.length;
-      texts.push(this.#options.sealer.open(sealed, sealLocation(id)));
-    }
-    return texts;
+  /** What is sealed is opened where it is read: many or large ones in a thread. */
+  #kept(texts: readonly KeptText[]): KeptTexts {
+    return {
+      keys: this.#options.sealer.keys,
+      texts: texts.map(({ text }) => text),
+      locations: texts.map(({ location }) => location),
+    };
   }
 
   /** The newest responses of the user with the items whose content we hold, and what reading them takes. */
@@ -196,8 +196,8 @@ export class ResponseStore {
     const cached = this.#cache
       .visibleOf(userId)
       .filter(({ text, itemIds: ids }) => text && ids.some((id) => itemIds.has(id)));
-    const held: { readonly id: string; readonly bytes: number }[] = (await this.#kept(cached, userId)).filter((one) =>
-      take(one.itemIds),
+    const held: { readonly id: string; readonly bytes: number }[] = (await this.#undeleted(cached, userId)).filter(
+      (one) => take(one.itemIds),
     );
     for (const { id, item_ids, bytes } of await this.#rowsWith([...missing], userId))
       if (bytes > 0 && take(item_ids)) held.push({ id, bytes });
@@ -228,7 +228,7 @@ export class ResponseStore {
   }
 
   /** Those of the cached responses that no other process has deleted; all while the database cannot say so. */
-  async #kept(cached: readonly CachedResponse[], userId: string): Promise<readonly CachedResponse[]> {
+  async #undeleted(cached: readonly CachedResponse[], userId: string): Promise<readonly CachedResponse[]> {
     const ids = cached.filter(({ text, isWritten }) => text !== undefined && isWritten).map(({ id }) => id);
     if (ids.length === 0) return cached;
     const query = sql<{ id: string }>`
@@ -373,8 +373,16 @@ export class ResponseStore {
   }
 }
 
-/** Sealed text that is opened in one turn of the event loop: some 5 ms. */
-const PIECE_CHARS = 2 * 2 ** 20;
+interface KeptText {
+  readonly text: string;
+  /** Where it is sealed; undefined where it is not. */
+  readonly location?: SealLocation;
+}
+
+const sealedText = ({ id, sealed }: { readonly id: string; readonly sealed: string }): KeptText => ({
+  text: sealed,
+  location: sealLocation(id),
+});
 
 type HeadRow = Pick<Row<'stored_responses'>, 'account_id' | 'tokens' | 'chain_turns'> & { readonly size: number };
 

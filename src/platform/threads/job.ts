@@ -38,6 +38,10 @@ export interface ThreadJob<Input, Output, Message = Input, Reply = Output> {
   memoryOf?(reply: Reply): ArrayBuffer[];
 }
 
+/** Bytes that a thread made move back, where they have a memory of their own. */
+export const movable = ({ buffer, byteLength }: Uint8Array): ArrayBuffer[] =>
+  buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
+
 /** The message to a thread. */
 export interface JobMessage {
   readonly module: string;

@@ -49,8 +49,13 @@ export const machineOf = (config: Config): Machine => ({
 });
 
 export const bodyLimit = (config: Config, limit: BodyClass): number =>
-  ({ text: config.BODY_LIMIT_TEXT, image: config.BODY_LIMIT_IMAGE, video: undefined, small: undefined })[limit] ??
-  BODY_BYTES[limit];
+  ({
+    text: config.BODY_LIMIT_TEXT,
+    image: config.BODY_LIMIT_IMAGE,
+    video: undefined,
+    items: undefined,
+    small: undefined,
+  })[limit] ?? BODY_BYTES[limit];
 
 /** Prompts that one of the processes keeps. `bodyBytes`: its memory for bodies. */
 export const keptPromptBytes = ({ KEPT_PROMPT_BYTES: set }: Config, bodyBytes: number, workers: number): number =>
