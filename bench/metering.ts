@@ -32,7 +32,7 @@ const metering = await Metering.start({
   log: silentLog,
 });
 const limiter = new Limiter(new LocalLimits(clock));
-const billing = new Billing({ metering, limiter, pool: new Pool(clock), clock });
+const billing = new Billing({ metering, limiter, pool: new Pool(clock), clock, lessons: { learn: () => {} } });
 const model = resolveModel(catalog, caller, 'bench-burst');
 const usage = { input_tokens: 312, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 180 };
 const content = [{ type: 'text', text: 'A river follows the steepest way down. '.repeat(15) }];

@@ -541,6 +541,7 @@ export interface ModelsRow {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>;
   free: Generated<boolean>;
   fallback: Generated<string[]>;
+  learned: ColumnType<unknown, string | undefined, string>;
 }
 
 export interface NoticeDeliveriesRow {

@@ -44,10 +44,19 @@ export function providerIdentity({ baseUrl, credential }: Pick<Account, 'baseUrl
 
 export type AssetSettings = Readonly<Record<'baseUrl' | 'accessKey' | 'secretKey' | 'region' | 'project', string>>;
 
+/** What replies have shown that a line can do, or may be served as, beyond what was known. */
+export interface Learned {
+  readonly abilities: Partial<rules.Abilities>;
+  readonly tiers: readonly string[];
+}
+export const NOTHING_LEARNED: Learned = { abilities: {}, tiers: [] };
+
 export interface ModelLine {
+  readonly id: bigint;
   readonly pattern: string;
   readonly upstream: string | null;
   readonly overrides: rules.CapabilityOverrides;
+  readonly learned: Learned;
   readonly context: number | null;
   readonly maxOutput: number | null;
   /** Lines of other groups, in the order in which they are tried: see `fallbackTarget`. */
@@ -216,3 +225,15 @@ export const capabilitiesFor = (style: rules.Style, model: Model, target?: Capab
   );
   return model.line.maxOutput === null ? flags : { ...flags, maxOutput: model.line.maxOutput };
 };
+
+const abilities = new WeakMap<Model, { readonly rates: object; readonly can: rules.Abilities }>();
+
+/** What the model can do by itself. Kept, because every call asks. */
+export function abilitiesFor(model: Model, rates: rules.PricedAbilities): rules.Abilities {
+  const kept = abilities.get(model);
+  if (kept?.rates === rates) return kept.can;
+  const { overrides: stated, learned } = model.line;
+  const can = rules.abilitiesOf(model.upstream, rates, { stated, learned: learned.abilities });
+  abilities.set(model, { rates, can });
+  return can;
+}

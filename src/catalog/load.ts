@@ -6,6 +6,7 @@ import type { AccountLimits } from '../providers/pool/index.ts';
 import * as rules from '../rules/index.ts';
 import { shownGroups, UNLIMITED_CONCURRENCY } from '../schemas/index.ts';
 import { type Account, type AssetSettings, Catalog, type Group, type ModelLine, type PriceRow } from './catalog.ts';
+import { learnedIn } from './line-lessons.ts';
 
 type AccountRow = Row<'accounts'>;
 
@@ -121,9 +122,11 @@ export async function readModelLines(db: Db, group?: string): Promise<Map<string
     [...byGroup].map(([group, lines]) => [
       group,
       lines.map((row) => ({
+        id: row.id,
         pattern: row.pattern,
         upstream: row.upstream,
         overrides: row.capabilities as rules.CapabilityOverrides,
+        learned: learnedIn(row.learned),
         context: row.context,
         maxOutput: row.max_output,
         fallback: row.fallback,

@@ -1,6 +1,7 @@
 /** The gateway: its services bound once, and the ways a call can take through it. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Key, openKeyGrant, sealKeyGrant } from '../access/keys/index.ts';
+import { LineLessons } from '../catalog/index.ts';
 import { RecentMap } from '../core/index.ts';
 import { balanceReport } from '../ledger/index.ts';
 import type { StoreServices } from '../platform/db/index.ts';
@@ -46,7 +47,7 @@ import type { OpenedSession, SessionHost } from './websocket/turn.ts';
 export interface GatewayOptions
   extends Pick<GatewayServices, 'bodyLimit' | 'catalog' | 'samplesReplies' | 'threads' | 'upstream'>,
     Pick<ConvertedServices, 'accountTag' | 'mediaFetcher' | 'opaqueKey'>,
-    BillingServices,
+    Omit<BillingServices, 'lessons'>,
     StoreServices {
   readonly streamLimits: web.ClientStreamLimits;
   /** Days that stored responses are kept; 0 keeps them in the memory of this replica only. */
@@ -72,7 +73,7 @@ export function createGateway(options: GatewayOptions) {
   const files = new FileStore({ ...options, days: options.fileDays });
   const objects = new ObjectStore(options);
   const conversations = new ConversationStore({ ...options, days: options.storedDays });
-  const billing = new Billing(options);
+  const billing = new Billing({ ...options, lessons: new LineLessons(options) });
   const balance = (userId: string) => balanceReport(options.db, userId);
   const background = createBackground({ ...options, store });
   const backgroundRuns = new BackgroundRuns({ ...options, store });

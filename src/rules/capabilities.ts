@@ -2,11 +2,12 @@
  * What a model accepts: defaults by style, families by name, overrides of the catalog. When in doubt a flag is off: a
  * wrong "on" would make requests fail.
  */
+import type { Abilities } from './abilities.ts';
 import type { Style } from './groups.ts';
 import { ANY_IMAGES, CONTRACT_IMAGES, type ImageCapabilities } from './images.ts';
 import type { ServerTool } from './tool-forms.ts';
 
-export interface Capabilities extends ImageCapabilities {
+export interface Capabilities extends ImageCapabilities, Partial<Abilities> {
   /** Which forms of thinking the messages side accepts. */
   readonly thinking: 'adaptive' | 'manual' | 'both' | 'none';
   /** `thinking: disabled` is accepted, or `between_tools` in its place. */

@@ -28,8 +28,6 @@ export interface HostedTool {
  * ten rounds.
  */
 export const DEFAULT_TOOL_USES = 10;
-/** Names of models that search, whatever the request says: routers add a search by a suffix. */
-export const SEARCHING_MODEL = /:online$/;
 
 /**
  * What a provider adds to the prompt for a request with tools, and for each hosted tool. Documented up to 804 and

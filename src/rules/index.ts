@@ -1,3 +1,4 @@
+export * from './abilities.ts';
 export * from './account-health.ts';
 export * from './account-kinds.ts';
 export * from './added-options.ts';

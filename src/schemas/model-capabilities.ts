@@ -29,6 +29,15 @@ const most = (description: string, example: string) =>
     { example },
   );
 
+/** Bounds what one call reserves. */
+const MAX_ABILITY = 1_000;
+/** What the model can put out and do by itself, which its calls reserve for. */
+const ability = <T extends z.ZodType>(type: T, description: string, example: string) =>
+  fileField(type.optional(), `${description}. Calls reserve for it`, {
+    example,
+    fallback: 'by its family; of no known family: yes, where its prices have a rate for it',
+  });
+
 const TEXT_MEMBERS = {
   ...AccountCapabilities.shape,
   thinking: fileField(
@@ -77,6 +86,18 @@ const TEXT_MEMBERS = {
   imageBackgrounds: words('values of `background`', '[opaque, auto]'),
   imageModerations: words('values of `moderation`', '[auto]'),
   maxImages: most('largest `n`', '4'),
+  pictures: ability(z.int().min(0).max(MAX_ABILITY), 'most pictures in one reply; 0: the model draws none', '1'),
+  sound: ability(z.boolean(), 'replies may hold sound', 'false'),
+  video: ability(z.boolean(), 'replies may hold videos', 'false'),
+  searches: ability(
+    z.int().min(0).max(MAX_ABILITY),
+    'most searches that the model makes by itself for one reply; 0: it searches only by a tool of the request',
+    '0',
+  ),
+  pages: ability(z.boolean(), 'the model reads pages or files by itself', 'false'),
+  code: ability(z.boolean(), 'the model runs code by itself', 'false'),
+  otherModels: ability(z.int().min(0).max(MAX_ABILITY), 'most calls of other models for one reply', '0'),
+  ownLimit: ability(z.boolean(), 'the model may write more than the limit of the request', 'false'),
   converseFamily: fileField(
     z.enum(['anthropic', 'nova', 'other']).optional(),
     'whose fields a model of Bedrock Converse takes',

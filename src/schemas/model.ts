@@ -72,6 +72,7 @@ export const ShownModel = f.named('CatalogModel', {
   group: f.text,
   upstream: f.someText,
   capabilities: f.anyObject,
+  learned: f.anyObject.describe('what replies have shown that it can do, which its calls reserve for'),
   context: f.someInteger,
   max_output: f.someInteger,
   fallback: f.texts,

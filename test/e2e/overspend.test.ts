@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readBalance } from '../../src/ledger/index.ts';
+import { TEXT_ONLY } from '../../src/rules/index.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { mp3File, wavFile } from '../support/media-files.ts';
@@ -74,7 +75,7 @@ const WAYS: readonly Way[] = [
   // Fifteen that once beat the bound.
   {
     about: 'web_fetch of a long page',
-    ...{ api: 'messages', balance: '0.45', report: { input: 190_000, output: 16 } },
+    ...{ api: 'messages', balance: '0.9', report: { input: 190_000, output: 16 } },
     body: messages({ tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] }),
   },
   {
@@ -89,7 +90,7 @@ const WAYS: readonly Way[] = [
   },
   {
     about: 'urlContext of a long page',
-    ...{ api: 'generate', balance: '0.45', report: { input: 190_000, output: 16 } },
+    ...{ api: 'generate', balance: '0.9', report: { input: 190_000, output: 16 } },
     body: generate({ tools: [{ urlContext: {} }] }),
   },
   {
@@ -119,7 +120,7 @@ const WAYS: readonly Way[] = [
   },
   {
     about: 'a hundred searches',
-    ...{ api: 'messages', balance: '1.25', report: { input: 60_000, output: 16, searches: 100 } },
+    ...{ api: 'messages', balance: '2.5', report: { input: 60_000, output: 16, searches: 100 } },
     body: messages({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 100 }] }),
   },
   {
@@ -171,7 +172,7 @@ const WAYS: readonly Way[] = [
   },
   {
     about: 'images by address, chat',
-    ...{ api: 'chat', balance: '0.05', report: { input: 32_000, output: 16 } },
+    ...{ api: 'chat', balance: '0.1', report: { input: 32_000, output: 16 } },
     body: chat(
       { max_tokens: 16 },
       [0, 1].map(() => ({ type: 'image_url', image_url: { url: URL_OF.image } })),
@@ -270,7 +271,7 @@ const WAYS: readonly Way[] = [
 const MORE_WAYS: readonly Way[] = [
   {
     about: 'texts to embed, each shorter than the context',
-    ...{ api: 'embeddings', balance: '0.5', report: { input: 400_000 } },
+    ...{ api: 'embeddings', balance: '1.0', report: { input: 400_000 } },
     body: { model: 'MODEL', input: Array.from({ length: 4 }, () => '1 '.repeat(50_000)) },
   },
   {
@@ -350,11 +351,13 @@ before(async () => {
   });
   gateway = await startGateway({ setup: basicSetup(upstream.url) });
   const groups = ['openai', 'claude', 'gemini'];
+  // Stated, so that only the request decides (abilities.test.ts has what models do by themselves).
+  const capabilities = TEXT_ONLY;
   await gateway.apply({
     models: [
-      { id: '*-long', groups, prices: PRICES, context: 200_000, max_output: 100_000 },
-      { id: '*-draw', groups, prices: { ...PRICES, image_output: '40' }, context: 200_000 },
-      { id: 'way-*', groups, prices: PRICES, context: 200_000 },
+      { id: '*-long', groups, prices: PRICES, context: 200_000, max_output: 100_000, capabilities },
+      { id: '*-draw', groups, prices: { ...PRICES, image_output: '40' }, context: 200_000, capabilities },
+      { id: 'way-*', groups, prices: PRICES, context: 200_000, capabilities },
     ],
     users: ALL.map(({ balance }, n) => ({ id: nameOf(n), balance })),
     keys: ALL.map(({ api }, n) => ({ user: nameOf(n), group: APIS[api].group, key: keyOf(n) })),

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { readBalance } from '../../src/ledger/index.ts';
+import { TEXT_ONLY } from '../../src/rules/index.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import {
   APIS,
@@ -62,7 +63,8 @@ before(async () => {
   gateway = await startGateway({ setup: basicSetup(upstream.url) });
   const groups = ['openai', 'claude', 'gemini'];
   await gateway.apply({
-    models: [{ id: 'way-*', groups, prices: PRICES, context: 200_000 }],
+    // Stated, so that what a member can cost is seen alone.
+    models: [{ id: 'way-*', groups, prices: PRICES, context: 200_000, capabilities: TEXT_ONLY }],
     users: ALL.map((_, n) => ({ id: nameOf(n), balance: BALANCE })),
     keys: ALL.map(({ api }, n) => ({ user: nameOf(n), group: APIS[api].group, key: keyOf(n) })),
   });

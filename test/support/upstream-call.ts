@@ -171,6 +171,8 @@ export const MODEL: Model = {
     pattern: 'demo-model',
     upstream: null,
     overrides: {},
+    id: 1n,
+    learned: { abilities: {}, tiers: [] },
     context: null,
     maxOutput: null,
     isFree: true,

@@ -88,6 +88,7 @@ export const ModelPage = () => {
               ]}
             />
             {model.capabilities !== null && <Json label="Capabilities" value={model.capabilities} />}
+            {Object.keys(model.learned).length > 0 && <Json label="Learned from replies" value={model.learned} />}
           </Card>
         )}
         {model && style !== undefined && <Calculator key={`${group} ${id}`} model={model} style={style} />}

@@ -256,6 +256,7 @@ export const labels: Readonly<Record<string, string>> = {
   'Margin today': '今日毛利',
   'Max concurrency': '最大并发',
   'Max output': '最大输出',
+  'Learned from replies': '从回复中得知',
   Meaning: '说明',
   Menu: '菜单',
   Message: '消息',

@@ -37,7 +37,7 @@ export const CATALOG_OPERATIONS = {
     order: 'position',
     filters: { ...BY_GROUP.filters, part: param.text },
     from: sql<ModelRow>`
-    select m.id::text as id, m.group_id, m.pattern, m.upstream, m.capabilities, m.context, m.max_output, m.fallback, m.free, m.position, m.created_at,
+    select m.id::text as id, m.group_id, m.pattern, m.upstream, m.capabilities, m.learned, m.context, m.max_output, m.fallback, m.free, m.position, m.created_at,
       p.id as price_id, p.rates, p.cost
     from models m left join lateral (
       select id, rates, cost from prices where model_id = m.id and valid_from <= now() order by valid_from desc, id desc limit 1) p on true`,

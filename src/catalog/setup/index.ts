@@ -1,4 +1,5 @@
 export { type Applied, type ApplyOptions, applySetup, lockSetup } from './apply.ts';
+export { dearLine } from './dear-lines.ts';
 export { DEMO_CHARACTER_MODEL, DEMO_GROUPS, DEMO_VIDEO_MODEL, demoSetup, hasDemo } from './demo.ts';
 export type { ObjectDiff } from './diff.ts';
 export { describeEffect, isUnnamedRepricing, RepricingError } from './effects.ts';

@@ -43,6 +43,8 @@ const lineOf = (patterns: readonly string[], name: string): string | undefined =
       pattern,
       upstream: null,
       overrides: {},
+      id: 1n,
+      learned: { abilities: {}, tiers: [] },
       context: null,
       maxOutput: null,
       isFree: false,

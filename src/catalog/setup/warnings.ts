@@ -8,6 +8,7 @@ import type { Tx } from '../../platform/db/index.ts';
 import { mistakenBaseUrl, type Style } from '../../rules/index.ts';
 import type { SetupFile } from '../../schemas/index.ts';
 import { credentialLocation, providerIdentity } from '../index.ts';
+import { dearLine } from './dear-lines.ts';
 import { flatMapInPieces, type ModelLines } from './effects.ts';
 import { fallbackWarnings } from './fallback.ts';
 import type { Known } from './references.ts';
@@ -26,6 +27,7 @@ export async function findWarnings(
     ...(await sharedCredentials(tx, file, sealer)),
     ...(await hiddenModels(file, (group) => (lines.get(group) ?? []).map(({ pattern }) => pattern))),
     ...zeroPrices(file),
+    ...dearLines(file, { lines, now }, groups),
     ...fallbackWarnings(file, { lines, now }, groups),
   ]);
 }
@@ -96,6 +98,24 @@ async function hiddenModels(
       return by === undefined
         ? []
         : [`models[${n}].id: "${id}" has no effect in group ${group}, because "${by}" comes before it; move it up`];
+    }),
+  );
+}
+
+function dearLines(
+  { models }: SetupFile,
+  { lines, now }: { readonly lines: ModelLines; readonly now: number },
+  groups: Known['groups'],
+): string[] {
+  const known = new Map(
+    [...lines].flatMap(([group, own]) => own.map((line) => [`${group}\n${line.pattern}`, line] as const)),
+  );
+  return models.flatMap(({ id, groups: names }, n) =>
+    names.flatMap((group) => {
+      const style = groups.get(group)?.style;
+      const line = known.get(`${group}\n${id}`);
+      const text = line && style && style !== 'video' ? dearLine(line, style as Style, now) : undefined;
+      return text === undefined ? [] : [`models[${n}].prices: ${text}`];
     }),
   );
 }

@@ -31,6 +31,7 @@ export function readUsage(value: unknown): HubUsage | undefined {
     output: output ?? 0,
     reasoning: maybeCount(written.reasoning_tokens),
     outputAudio: maybeCount(written.audio_tokens),
+    outputImage: maybeCount(written.image_tokens),
     // A research model counts its searches and sources beside its tokens.
     citations: maybeCount(value.citation_tokens),
     searches: maybeCount(value.num_search_queries) || undefined,

@@ -2,20 +2,25 @@
  * Billing on the path of a request, without a database write:
  * admitted before anything is sent, charged once. Reasons: docs/adr/0013-charges.md
  */
-import { type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
+import { abilitiesFor, type LineLessons, type Model, type PriceRow, priceAt } from '../../catalog/index.ts';
 import * as core from '../../core/index.ts';
 import type { HubUsage } from '../../dialects/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import type { Call } from '../../platform/web/index.ts';
 import type { Limiter, Pool } from '../../providers/pool/index.ts';
-import { type ChosenTier, inferenceRow } from '../../rules/index.ts';
+import { type ChosenTier, dearTiers, inferenceRow, PROVIDER_TIERS } from '../../rules/index.ts';
 import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
+import { exceededBy } from './exceeded.ts';
 import * as models from './other-models.ts';
 
 export interface Quote extends models.Priced {
   readonly maxCost: core.Nanos;
+  /** What it reserves for. */
+  readonly counts: ledger.RequestFacts;
+  /** Beside the standard one. */
+  readonly tiers: readonly string[];
   readonly tier: ChosenTier | undefined;
   readonly multipliers: readonly bigint[];
   readonly others: readonly models.PricedModel[];
@@ -46,6 +51,7 @@ export interface BillingServices {
   readonly limiter: Limiter;
   readonly pool: Pool;
   readonly clock: core.Clock;
+  readonly lessons: Pick<LineLessons, 'learn'>;
 }
 
 export class Billing {
@@ -133,22 +139,29 @@ export function quoteCall(
   const { rates, priceId } = priceOf(facts.model, 'model');
   const tier = priceId === null ? undefined : chosenTier(facts, rates);
   const multipliers = [group.multiplierPpm, key.userMultiplierPpm];
-  const counts = requestFacts(group, facts);
-  const ofTier = (tier?.tier && rates.tiers?.get(tier.tier)) ?? rates;
-  // What is not known may choose a tier too.
-  const reachable = facts.unknown === undefined ? [ofTier] : [ofTier, ...(rates.tiers?.values() ?? [])];
-  const costs = reachable.map((one) => ledger.maxCostOf(counts, one, multipliers));
-  const maxCost = costs.reduce((most, cost) => (cost > most ? cost : most));
+  const counts = requestFacts(group, facts, abilitiesFor(facts.model, rates));
+  const maxOf = (one: ledger.Rates): core.Nanos => ledger.maxCostOf(counts, one, multipliers);
+  const tiers = reachableTiers(facts, { tier, rates });
+  // Without a binding, the provider may serve the standard tier in place of the chosen one.
+  const isBound = tier?.isBinding === true || tier === BATCH_TIER;
+  const least = (isBound && rates.tiers?.get(tier.tier ?? '')) || rates;
+  const costs = tiers.map((name) => maxOf(ledger.ratesOfTier(rates, name, maxOf)));
+  const maxCost = costs.reduce((most, cost) => (cost > most ? cost : most), maxOf(least));
   const others = (facts.others ?? []).map((one) => ({ ...one, ...priceOf(one.model, one.path) }));
   const otherCosts = others.map((one) => ({
     path: one.path,
-    nanos: ledger.maxCostOf(requestFacts(group, factsFor(facts, one.model)), one.rates, multipliers),
+    nanos: ledger.maxCostOf(
+      requestFacts(group, factsFor(facts, one.model), abilitiesFor(one.model, one.rates)),
+      one.rates,
+      multipliers,
+    ),
   }));
-  return { maxCost: models.maxOfAll(maxCost, otherCosts), rates, tier, multipliers, priceId, others };
+  return { maxCost: models.maxOfAll(maxCost, otherCosts), counts, tiers, rates, tier, multipliers, priceId, others };
 }
 
 /** A tier without a price would be served at the standard price, which may be far below what it costs the operator. */
-function chosenTier({ tiers = [], model, isBatch }: CallFacts, rates: ledger.Rates): ChosenTier | undefined {
+function chosenTier({ tiers: named = [], model, isBatch }: CallFacts, rates: ledger.Rates): ChosenTier | undefined {
+  const tiers = dearTiers(named);
   const [first, second] = tiers;
   const unpriced = tiers.find(({ tier }) => tier === undefined || !rates.tiers?.has(tier));
   if (unpriced)
@@ -163,6 +176,20 @@ function chosenTier({ tiers = [], model, isBatch }: CallFacts, rates: ledger.Rat
   }
   return first ?? (isBatch && rates.tiers?.has('batch') ? BATCH_TIER : undefined);
 }
+
+/**
+ * The tiers that the provider may serve beside the standard one. Where the request leaves the tier open, or asks for
+ * one without binding it, the provider chooses; what is not known may choose a tier too.
+ */
+function reachableTiers({ unknown, tiers = [], isBatch, model }: CallFacts, { tier, rates }: TierChoice): string[] {
+  const chosen = tier?.tier === undefined ? [] : [tier.tier];
+  if (unknown !== undefined) return [...new Set([...chosen, ...(rates.tiers?.keys() ?? [])])];
+  const isFixed = tier?.isBinding || isBatch || (!tier && tiers.length > 0);
+  if (isFixed) return chosen;
+  const priced = PROVIDER_TIERS.filter((name) => rates.tiers?.has(name));
+  return [...new Set([...chosen, ...priced, ...model.line.learned.tiers])];
+}
+type TierChoice = Pick<Quote, 'tier' | 'rates'>;
 
 /** Of a request of a batch that chooses none. */
 const BATCH_TIER: ChosenTier = { field: 'batch', tier: 'batch', isBinding: false };
@@ -209,6 +236,7 @@ class ReservedAdmission implements Admission {
     services.pool.usage.count(accountId, usage.input + usage.output);
     const cost = usage.invalid === undefined ? ledger.costOf(usage, rates, multipliers, ratesOf).nanos : 0n;
     const nanos = estimated && cost > quote.maxCost ? this.#mostFor(reported) : cost;
+    this.#learn(usage, cost > quote.maxCost);
     call.addLogFields({ cost: core.formatNanos(nanos), ...(estimated && { estimated }) });
     call.trace.charge = { usage, nanos, priceId, estimated, accountId, multipliersPpm: multipliers };
     const record = ledger.createUsageRecord({
@@ -228,6 +256,15 @@ class ReservedAdmission implements Admission {
       requestId: call.id,
     });
     reservation.settle(record);
+  }
+
+  /** What the reply shows of its model, so that the next call reserves for it. */
+  #learn(usage: ledger.MeteredUsage, isPassed: boolean): void {
+    const { facts, caller, quote, services } = this.#reserved;
+    // Several models made it, or another one than the line knows.
+    if (usage.models || usage.replyModel !== undefined || quote.others.length > 0) return;
+    const exceeded = exceededBy(usage, { ...quote, isPassed });
+    if (exceeded) services.lessons.learn({ line: facts.model.line, group: caller.group.id, ...exceeded });
   }
 
   /** What is reported is charged in full, but nothing is guessed beyond what was reserved. */

@@ -69,7 +69,10 @@ describe('the maximum input of a request', () => {
 });
 
 test('the maximum output is the limit for each choice, of the request or of the model', () => {
-  const outputOf = (more: Partial<CallFacts>): number => requestFacts(group('responses'), facts(more)).maxOutput;
+  const outputOf = (more: Partial<CallFacts>): number => {
+    const { maxOutput, maxDrawn = 0 } = requestFacts(group('responses'), facts(more));
+    return maxOutput + maxDrawn;
+  };
   assert.equal(outputOf({ maxOutput: 10, choices: 3, moreOutput: 5 }), 35);
   assert.equal(outputOf({ maxOutput: undefined, model: model(null, 100_000) }), 100_000);
   assert.equal(outputOf({ maxOutput: undefined, choices: 2 }), 64_000);

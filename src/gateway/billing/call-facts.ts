@@ -42,38 +42,77 @@ export interface ImageCount {
 
 export const byKind = ({ kind, count }: ImageCount): Record<string, number> => ({ [kind]: count });
 
-/** What a model that searches finds may fill the context. */
-const withSearches = (facts: CallFacts): CallFacts => ({
-  ...facts,
-  toolInput: Number.POSITIVE_INFINITY,
-  maxSearches: (facts.maxSearches ?? 0) + rules.DEFAULT_TOOL_USES,
-});
-
 /** The output that is reserved for a request without a limit. */
 export const assumedOutput = ({ model }: Pick<CallFacts, 'model'>): number =>
   model.line.maxOutput ?? rules.DEFAULT_MAX_OUTPUT;
 
-export function requestFacts(group: Caller['group'], given: CallFacts): RequestFacts {
-  const facts = rules.SEARCHING_MODEL.test(given.model.upstream) ? withSearches(given) : given;
+/** What the model does by itself, over what the request makes it do. */
+function withAbilities(facts: CallFacts, can: rules.Abilities): CallFacts {
+  const isReading = can.searches > 0 || can.pages || can.code;
+  if (!isReading && can.otherModels === 0) return facts;
+  return {
+    ...facts,
+    // What it finds may fill the context.
+    ...(isReading && { toolInput: Number.POSITIVE_INFINITY }),
+    maxSearches: (facts.maxSearches ?? 0) + can.searches + (can.pages ? rules.DEFAULT_TOOL_USES : 0),
+    ownCalls: (facts.ownCalls ?? 0) + can.otherModels,
+  };
+}
+
+/** Of one choice. A request that asks for pictures gets at least one, whatever the model is known for. */
+function picturesIn({ operation, pictures, images }: CallFacts, can: rules.Abilities): number {
+  if (images || pictures === 'none' || rules.inferenceRow(operation).vectors) return 0;
+  return pictures === 'asked' ? Math.max(1, can.pictures) : can.pictures;
+}
+
+/** `can`: by the line and the price of its model (`abilitiesFor`). */
+export function requestFacts(
+  group: Caller['group'],
+  given: CallFacts,
+  can: rules.Abilities = rules.TEXT_ONLY,
+): RequestFacts {
+  const facts = withAbilities(given, can);
   const { choices = 1, moreOutput = 0, rereads = 0, unknown, maxSearches = 0, keptHours = 0 } = facts;
   const input = maxInputOf(group, facts);
   const { vectors } = rules.inferenceRow(facts.operation);
-  const limit = facts.maxOutput ?? assumedOutput(facts);
   const isUnknown = unknown !== undefined;
-  // What is not known may ask for more pictures, and for larger ones.
-  const most = Math.max(facts.images?.count ?? 0, rules.DEFAULT_TOOL_USES);
-  const images = isUnknown && facts.images ? { kind: 'auto/auto', count: most } : facts.images;
-  const drawn = isUnknown && images ? images.count * rules.imageTokens(LARGEST_IMAGE) : 0;
-  const output = isUnknown && !vectors ? Math.max(limit, drawn, assumedOutput(facts)) : limit;
-  return {
+  const limit = facts.maxOutput ?? assumedOutput(facts);
+  const most = vectors || !(isUnknown || can.ownLimit) ? limit : Math.max(limit, assumedOutput(facts));
+  const written = most * (choices + rereads);
+  const base = {
     maxInput: input * (1 + rereads),
     cacheHours: input * keptHours,
-    maxOutput: output * (choices + rereads) + moreOutput,
     maxSearches: isUnknown ? Math.max(maxSearches, rules.DEFAULT_TOOL_USES) : maxSearches,
     readsAudio: isUnknown || mayReadAudio(facts),
-    writesAudio: isUnknown || facts.writesAudio !== false,
-    ...(images && { images: byKind(images) }),
+    writesAudio: isUnknown || can.sound || facts.writesAudio !== false,
+    writesVideo: isUnknown || can.video,
   };
+  if (facts.images) return { ...base, ...imagesOutput(facts.images, { written, moreOutput, isUnknown }) };
+  const pictures = picturesIn(facts, can) * choices;
+  // A tool draws beside the limit; a picture is drawn to its end, also where it exceeds the limit.
+  const drawn = moreOutput + pictures * rules.PICTURE_TOKENS;
+  return {
+    ...base,
+    ...(isUnknown ? { maxOutput: written + drawn } : { maxOutput: written, maxDrawn: drawn }),
+    ...(pictures > 0 && { images: byKind({ kind: 'auto/auto', count: pictures * PIECES_PER_PICTURE }) }),
+  };
+}
+
+/** The price per piece counts a large picture of a reply twice, by its tokens. */
+const PIECES_PER_PICTURE = Math.ceil(rules.PICTURE_TOKENS / rules.TOKENS_PER_CONVERTED_IMAGE.usual);
+
+interface ImagesOutput {
+  readonly written: number;
+  readonly moreOutput: number;
+  readonly isUnknown: boolean;
+}
+
+/** Of a call of the images API. What is not known may ask for more pictures, and for larger ones. */
+function imagesOutput(asked: ImageCount, { written, moreOutput, isUnknown }: ImagesOutput) {
+  if (!isUnknown) return { maxOutput: written + moreOutput, images: byKind(asked) };
+  const images = { kind: 'auto/auto', count: Math.max(asked.count, rules.DEFAULT_TOOL_USES) };
+  const drawn = images.count * rules.imageTokens(LARGEST_IMAGE);
+  return { maxOutput: Math.max(written, drawn) + moreOutput, images: byKind(images) };
 }
 
 const LARGEST_IMAGE = { size: rules.IMAGE_PRESETS['4K']['16:9'], quality: 'high', partialImages: 3 };

@@ -11,6 +11,8 @@ export interface OutputBounds {
   readonly moreOutput?: number;
   readonly otherOutput?: number;
   readonly writesAudio: boolean;
+  /** Whether the request asks for pictures, or for none; undefined where it leaves that to the model. */
+  readonly pictures?: 'asked' | 'none' | undefined;
   readonly limitedBy?: string | undefined;
   readonly countedBy?: string | undefined;
 }
@@ -34,6 +36,9 @@ export function outputBoundsOf(operation: rules.InferenceOperation, read: Read):
     moreOutput: operation === 'chat.create' ? predicted(read('prediction')) : 0,
     ...(operation === 'messages.create' && { otherOutput: fallbackOutput(read('fallbacks')) }),
     writesAudio: rules.AUDIO_REPLIES.members.some((name) => (read(name) ?? null) !== null),
+    // A router draws for a request that lists it; one that lists text alone leaves it to the model.
+    ...(operation === 'chat.create' &&
+      /image/i.test(JSON.stringify(read('modalities') ?? '')) && { pictures: 'asked' }),
   };
 }
 
@@ -90,16 +95,22 @@ function candidateBoundsOf(read: Read): OutputBounds {
   return {
     maxOutput: limitIn(countIn(limit, `${name}.${limitName}`)),
     choices: choicesIn(count, `${name}.${countName}`),
-    moreOutput: hasPictures(object) ? rules.PICTURE_TOKENS * choicesIn(count, `${name}.${countName}`) : 0,
+    pictures: picturesOf(object),
     limitedBy: `${name}.${limitName}`,
     countedBy: `${name}.${countName}`,
     writesAudio: Object.keys(object ?? {}).some((key) => rules.AUDIO_REPLIES.config.test(key)),
   };
 }
 
-/** A picture is drawn to its end, also where it exceeds the limit. */
-const hasPictures = (config: Readonly<Record<string, unknown>> = {}): boolean =>
-  PICTURE_MEMBERS.some((name) => config[name] !== undefined && /image|^\{/i.test(JSON.stringify(config[name])));
+/** Without a list of what a reply may hold, the model decides. */
+function picturesOf(config: Readonly<Record<string, unknown>> = {}): OutputBounds['pictures'] {
+  const isAsked = PICTURE_MEMBERS.some(
+    (name) => config[name] !== undefined && /image|^\{/i.test(JSON.stringify(config[name])),
+  );
+  if (isAsked) return 'asked';
+  const listed = config.responseModalities ?? config.response_modalities;
+  return Array.isArray(listed) && listed.length > 0 ? 'none' : undefined;
+}
 const PICTURE_MEMBERS = [
   'responseModalities',
   'response_modalities',

@@ -22,6 +22,8 @@ const line = (pattern: string, more: Partial<ModelLine> = {}): ModelLine => ({
   pattern,
   upstream: null,
   overrides: {},
+  id: 1n,
+  learned: { abilities: {}, tiers: [] },
   context: null,
   maxOutput: 100,
   fallback: [],

@@ -5,7 +5,7 @@ import * as core from '../../core/index.ts';
 import { codecOf } from '../../dialects/index.ts';
 import { LARGE_BODY_BYTES } from '../../platform/threads/index.ts';
 import { type Call, readBody } from '../../platform/web/index.ts';
-import { type Dialect, inferenceRow, JSON_LIMITS, type RequestReader } from '../../rules/index.ts';
+import { type Dialect, inferenceRow, JSON_LIMITS, type RequestReader, tiersOfHeaders } from '../../rules/index.ts';
 import type { BodyFacts } from '../billing/call-facts.ts';
 import { estimateBytes, estimateJob, estimateLarge, type LargeFacts } from '../billing/request-tokens.ts';
 import type { Caller } from '../caller.ts';
@@ -185,7 +185,7 @@ function scannedRequest(
   const request: NativeRequest = {
     inputTokens: () => estimateOnLoop(dialect, body, scan.bounds),
     bounds: scan.bounds,
-    tiers: scan.tiers,
+    tiers: [...scan.tiers, ...tiersOfHeaders(source.call.request.headers)],
     named: scan.named,
     withoutOpaque: () =>
       holdsOpaque(body)

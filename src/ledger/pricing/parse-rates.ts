@@ -87,7 +87,7 @@ function parseTier(stored: unknown, base: Rates): Rates {
   return { ...Object.fromEntries(pieces), ...parseRates(stored) };
 }
 
-function multiplyRates({ steps, tiers: _, ...flat }: Rates, ppm: bigint): Rates {
+export function multiplyRates({ steps, tiers: _, ...flat }: Rates, ppm: bigint): Rates {
   const multiply = (rate: Nanos): Nanos => (rate * ppm + MILLION - 1n) / MILLION;
   const rates: Rates = Object.fromEntries(
     Object.entries(flat).map(([name, rate]: [string, Nanos | ReadonlyMap<string, Nanos>]) => [

@@ -3,9 +3,9 @@
  * A token is billed once, at its most specific rate.
  */
 import type { ModelUsage, Nanos } from '../../core/index.ts';
-import type { PriceUnit } from '../../rules/index.ts';
+import { type PriceUnit, TOKENS_PER_CONVERTED_IMAGE, tierFactor } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
-import type { FlatRate, RateStep, Rates } from './parse-rates.ts';
+import { type FlatRate, multiplyRates, type RateStep, type Rates } from './parse-rates.ts';
 
 /** Parts that are counted in tokens have the names of their rates. */
 type TokenPart = Exclude<FlatRate, `per_${string}`>;
@@ -67,16 +67,37 @@ const without = (usage: MeteredUsage, part: ModelUsage): MeteredUsage => ({
 
 function costOfOne(usage: MeteredUsage, given: Rates, multipliersPpm: Multipliers): Cost {
   const { tier } = usage;
-  const ofTier = tier === undefined ? undefined : given.tiers?.get(tier);
-  const { steps } = ofTier ?? given;
+  if (tier === undefined) return costIn(usage, given, multipliersPpm);
+  const ofTier = ratesOfTier(given, tier, (rates) => costIn(usage, rates, multipliersPpm).nanos);
+  const cost = costIn(usage, ofTier, multipliersPpm);
+  return ofTier === given ? cost : { ...cost, tier };
+}
+
+/**
+ * The rates of a tier. One without a price is charged at the dearest tier of the line, or at the standard rates times
+ * its factor: what the provider asks for it is not known here, and is rarely less. `costOfRates`: of the usage.
+ */
+export function ratesOfTier(rates: Rates, tier: string, costOfRates: (rates: Rates) => Nanos): Rates {
+  const priced = rates.tiers?.get(tier);
+  if (priced) return priced;
+  const factor = tierFactor(tier);
+  if (factor === 1n) return rates;
+  const dearest = [...(rates.tiers?.values() ?? [])].reduce(
+    (most, one) => (costOfRates(one) > costOfRates(most) ? one : most),
+    rates,
+  );
+  return dearest === rates ? multiplyRates(rates, factor * MILLION) : dearest;
+}
+
+function costIn(usage: MeteredUsage, given: Rates, multipliersPpm: Multipliers): Cost {
+  const { steps } = given;
   const step = steps && stepOf(usage, steps);
-  const rates = step?.rates ?? ofTier ?? given;
+  const rates = step?.rates ?? given;
   const lines = new CostLines(rates);
   addInput(lines, usage, rates);
   addOutput(lines, usage, rates);
   addPieces(lines, usage, rates);
-  const nanos = total(lines.all, multipliersPpm);
-  return { nanos, lines: lines.all, ...(step && { above: step.above }), ...(ofTier && tier !== undefined && { tier }) };
+  return { nanos: total(lines.all, multipliersPpm), lines: lines.all, ...(step && { above: step.above }) };
 }
 
 /** By the longest prompt that the provider read, with its cached parts. */
@@ -162,16 +183,19 @@ function addOutput(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   // The price per piece holds where there is no such rate or no such report.
   const isByToken = 'image_output' in rates && usage.estimated !== true;
   const perImage = isByToken && usage.outputImage !== undefined ? undefined : rates.per_image;
+  const images = usage.images ?? drawnBeside(usage.outputImage);
   const image = output.take(whole(usage.outputImage), 'image_output' in rates || perImage !== undefined);
   lines.tokens('output', output.left);
   lines.tokens('reasoning', reasoning);
   lines.tokens('audio_output', audio);
   lines.tokens('video_output', video);
   if (perImage === undefined) lines.tokens('image_output', image);
-  else
-    for (const [kind, count] of Object.entries(usage.images ?? {}))
-      lines.pieces('image', count, imageRate(perImage, kind));
+  else for (const [kind, count] of Object.entries(images)) lines.pieces('image', count, imageRate(perImage, kind));
 }
+
+/** Pictures of a reply that nobody counted, by their tokens: the price per piece replaces that of the tokens. */
+const drawnBeside = (tokens = 0): Readonly<Record<string, number>> =>
+  tokens > 0 ? { auto: Math.ceil(tokens / TOKENS_PER_CONVERTED_IMAGE.usual) } : {};
 
 function addPieces(lines: CostLines, usage: MeteredUsage, rates: Rates): void {
   if (rates.citation !== undefined) lines.tokens('citation', whole(usage.citations));
@@ -219,12 +243,15 @@ export interface RequestFacts {
   readonly maxInput: number;
   /** Maximum output tokens, all choices together. */
   readonly maxOutput: number;
+  /** Maximum tokens of pictures, beside `maxOutput`. Undefined: any of the output may be pictures. */
+  readonly maxDrawn?: number;
   readonly maxSearches?: number;
   /** As in a usage. */
   readonly cacheHours?: number;
   /** False where the input, or the output, has certainly no audio. */
   readonly readsAudio?: boolean;
   readonly writesAudio?: boolean;
+  readonly writesVideo?: boolean;
   readonly images?: Readonly<Record<string, number>>;
 }
 
@@ -276,18 +303,22 @@ function maxFemtoOf(facts: RequestFacts, read: bigint, rates: Rates): bigint {
 }
 
 /** Images are billed by tokens or by piece, never both; text beside them always by tokens. */
-function maxOutputCost({ maxOutput, writesAudio, images = {} }: RequestFacts, rates: Rates): bigint {
-  const tokens = atMost(maxOutput);
-  const audioRate = writesAudio === false ? undefined : rates.audio_output;
-  const textRate = highest([rates.output, rates.reasoning, rates.video_output, audioRate]);
-  const byToken = tokens * larger(textRate, rates.image_output ?? 0n);
+function maxOutputCost(facts: RequestFacts, rates: Rates): bigint {
+  const { images = {} } = facts;
+  const tokens = atMost(facts.maxOutput);
+  const drawn = facts.maxDrawn === undefined ? tokens : atMost(facts.maxDrawn);
+  const written = facts.maxDrawn === undefined ? 0n : tokens;
+  const audioRate = facts.writesAudio === false ? undefined : rates.audio_output;
+  const videoRate = facts.writesVideo === false ? undefined : rates.video_output;
+  const textRate = highest([rates.output, rates.reasoning, videoRate, audioRate]);
+  const byToken = written * textRate + drawn * larger(textRate, rates.image_output ?? 0n);
   const { per_image: perImage } = rates;
   if (perImage === undefined) return byToken;
   const pieces = Object.entries(images).reduce(
     (sum, [kind, count]) => sum + atMost(count) * maxImageRate(perImage, kind),
     0n,
   );
-  return larger(byToken, tokens * textRate + pieces * MILLION);
+  return larger(byToken, (written + drawn) * textRate + pieces * MILLION);
 }
 
 export interface VideoMeasure {

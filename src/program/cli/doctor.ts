@@ -2,15 +2,16 @@
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import { sql } from 'kysely';
+import { readModelLines } from '../../catalog/index.ts';
 import * as setup from '../../catalog/setup/index.ts';
 import { systemClock } from '../../core/index.ts';
 import { findAlarms, LEDGER_CHECKS, readAlarms } from '../../ledger/index.ts';
 import { type Config, loadConfig } from '../../platform/config.ts';
 import { databaseOutside, prepareDataDir } from '../../platform/data-dir.ts';
-import { firstRow, type Row, readMigrationState } from '../../platform/db/index.ts';
+import { type Db, firstRow, type Row, readMigrationState } from '../../platform/db/index.ts';
 import { openRedisClient } from '../../platform/redis/index.ts';
 import { readCertificate } from '../../platform/web/index.ts';
-import type { VideoAdapter } from '../../rules/index.ts';
+import type { Style, VideoAdapter } from '../../rules/index.ts';
 import { VIDEO_RATE_NAMES } from '../../schemas/index.ts';
 import { canReport, VIDEO_CHECKS } from '../../video/index.ts';
 import { type AppContext, publicUrlOf, type Store } from '../server/index.ts';
@@ -206,8 +207,24 @@ async function checkSetup({ config, database: { db }, isEmbedded }: AppContext):
     ...(await setup.findWithoutOutput(db)).map((id) =>
       bad('Price', `model ${id} has no output. ${setup.NO_OUTPUT_ADVICE}`),
     ),
+    ...(await dearLines(db)),
     ...(await setup.findIdleFallbacks(db, systemClock.now())).map((text) => bad('Fallback', text)),
   ];
+}
+
+/** More say nothing new. */
+const MAX_DEAR_LINES = 20;
+
+async function dearLines(db: Db): Promise<Finding[]> {
+  const groups = await db.selectFrom('groups').select(['id', 'style']).where('style', '<>', 'video').execute();
+  const lines = await readModelLines(db);
+  const found = groups.flatMap(({ id, style }) =>
+    (lines.get(id) ?? []).flatMap((line) => {
+      const text = setup.dearLine(line, style as Style, systemClock.now());
+      return text === undefined ? [] : [note('Reservation', `model ${line.pattern} of ${id}: ${text}`)];
+    }),
+  );
+  return found.slice(0, MAX_DEAR_LINES);
 }
 
 const demoAdvice = ({ DEMO }: Config, isEmbedded: boolean): string =>

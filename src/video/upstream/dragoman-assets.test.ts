@@ -64,6 +64,8 @@ function libraryOf(variant: VideoVariant): { library: ReturnType<typeof dragoman
     pattern: 'film',
     upstream: 'inner-film',
     overrides: {},
+    id: 1n,
+    learned: { abilities: {}, tiers: [] },
     context: null,
     maxOutput: null,
     isFree: false,

@@ -4,7 +4,13 @@ import { findKeyOfUser } from '../../../access/keys/index.ts';
 import type { Account } from '../../../catalog/index.ts';
 import { ApiError, isAddressIn, type Nanos } from '../../../core/index.ts';
 import type { BodyReservation, Call } from '../../../platform/web/index.ts';
-import { type InferenceOperation, inferenceRow, PROVIDER_BATCHES, WORKING_COPIES } from '../../../rules/index.ts';
+import {
+  dearTiers,
+  type InferenceOperation,
+  inferenceRow,
+  PROVIDER_BATCHES,
+  WORKING_COPIES,
+} from '../../../rules/index.ts';
 import { type Caller, callersOf } from '../../caller.ts';
 import { chooseGroup } from '../../choose-group.ts';
 import { upstreamName } from '../../models/resolve.ts';
@@ -100,7 +106,8 @@ async function readLine(services: PrepareServices, call: Call, first: Caller) {
   const native = await read.parts.native();
   const { model, accounts, boundTo, others = [] } = { ...placeAgain(native, way, catalog), model: way.model };
   const { tiers = [], bounds, isStream, isBackground, inputTokens, heldTokens = inputTokens } = native;
-  if (boundTo !== undefined || others.length + tiers.length > 0 || isStream || isBackground) return undefined;
+  if (boundTo !== undefined || others.length + dearTiers(tiers).length > 0 || isStream || isBackground)
+    return undefined;
   const { maxCost, priceId } = services.billing.quote(caller, { ...bounds, operation, model, isBatch: true });
   return {
     caller,
