@@ -33,6 +33,7 @@ export function loseResponses(statements: readonly LossyStatement[], below: (lim
     const lossy = statements.find(({ pattern }) => pattern.test(textOf(args[0])));
     if (!lossy || below(lossy.oneIn) > 0) return result;
     counts[lossy.name] = (counts[lossy.name] ?? 0) + 1;
+    this.connection.stream.destroy();
     throw Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
   } as typeof query;
   return {

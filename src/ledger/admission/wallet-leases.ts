@@ -3,6 +3,7 @@
  * Reasons: docs/adr/0006-wallet-leases.md
  */
 import { ApiError, type Clock, codeOf, errorFields, fail, type Log, type Nanos } from '../../core/index.ts';
+import { ConnectionLost } from '../../platform/db/index.ts';
 import { crashPoint } from '../crash-points.ts';
 import type { Replica } from '../records/replica.ts';
 import type { LeaseState } from '../records/usage-writer.ts';
@@ -43,6 +44,8 @@ const IDLE_MS = 15_000;
 const LOW_IDLE_MS = 1_000;
 /** Clients without money retry in a loop; the database is queried at most this often for each of them. */
 const SHORT_MS = 200;
+/** Leases of one turn that are taken again after the connection of the statement was lost. */
+const LEASE_RETRIES = 2;
 /**
  * Leases that are returned at a time when others want them.
  * On a slow database the last one must not wait for all before it; calls need connections too.
@@ -227,6 +230,7 @@ export class WalletLeases {
 
   async #leaseForWaiting(wallet: WalletState): Promise<void> {
     const { store, replica, clock } = this.#options;
+    let retries = LEASE_RETRIES;
     do {
       if (!replica.isTrusted) await replica.heartbeat();
       this.#serve(wallet);
@@ -237,8 +241,14 @@ export class WalletLeases {
         sum += maxCost;
         return sum;
       });
-      const { granted, newest } = await this.#take(wallet, { needs, ahead, recent: lastMinute });
+      const taken = await this.#take(wallet, { needs, ahead, recent: lastMinute }).catch(async (error: unknown) => {
+        if (!(error instanceof ConnectionLost) || retries === 0) throw error;
+        retries -= 1;
+        await this.#readLost(wallet);
+      });
       this.#serve(wallet);
+      if (!taken) continue;
+      const { granted, newest } = taken;
       wallet.isLow = free(wallet) < fewCalls(wallet);
       if (granted < (needs.at(-1) ?? 0n) + ahead / 2n) wallet.aheadFrom = clock.elapsed() + AHEAD_RETRY_MS;
       if (granted > 0n) wallet.wish = undefined;
@@ -247,6 +257,12 @@ export class WalletLeases {
     } while (wallet.waiting.length > 0 && !this.#closing);
     if (wallet.wish) await store.withdraw({ userId: wallet.userId, owner: replica.id });
     wallet.wish = undefined;
+  }
+
+  /** Whether the statement ran is in the lease. It may still run later: then the version of the lease says so. */
+  async #readLost(wallet: WalletState): Promise<void> {
+    wallet.isUncertain = true;
+    await this.#returns.settle(wallet);
   }
 
   /** Wishes for what the first waiting call lacks. Rejects calls once no replica can return enough for them. */

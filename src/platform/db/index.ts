@@ -11,7 +11,7 @@ export { MigrationError, oldestVersionOf } from './migration-files.ts';
 export { findRefusal, type MigrationState, newerSchemaNote, readMigrationState } from './migration-state.ts';
 export { DUE_SOON, type Job, LOOK_MS, type OpenWork } from './open-work.ts';
 export { likePattern } from './pattern.ts';
-export { DatabaseUnavailable, type PoolLimits } from './pool.ts';
+export { ConnectionLost, DatabaseUnavailable, type PoolLimits } from './pool.ts';
 export { type Prepared, prepare } from './prepared.ts';
 export { allRows, firstRow } from './row-queries.ts';
 export type { Db, Json, Row, Rows, Tx } from './rows.ts';

@@ -135,6 +135,28 @@ longTest('pool cuts connections that go silent during a statement, and uses new 
   assert.equal(await answer(), 1);
 });
 
+test('a read whose connection goes silent is read on another one, and a change is not made twice', async () => {
+  await sql`create table made (n int)`.execute(database.db);
+  const trusting = openDatabase(relay.url, ALL_CONNECTIONS, { ...LIMITS, idleMs: HANGING_MS, clock });
+  try {
+    assert.equal(await answer(trusting.forCalls), 1);
+    relay.silenceOpen();
+    const read = answer(trusting.forCalls);
+    await until('the statement, which gets no response', () => relay.unheard.size === 1);
+    // The connections that replace them are opened after that moment.
+    clock.advance(LIMITS.callMs + 1);
+    assert.equal(await read, 1);
+    relay.silenceOpen();
+    const change = assert.rejects(sql`insert into made values (1)`.execute(trusting.forCalls), DatabaseUnavailable);
+    await until('the change, which gets no response', () => relay.unheard.size === 2);
+    clock.advance(LIMITS.callMs + 1);
+    await change;
+    assert.deepEqual((await sql`select * from made`.execute(trusting.forCalls)).rows, []);
+  } finally {
+    await trusting.close();
+  }
+});
+
 test('background work and calls cannot take the connections of each other', async () => {
   const { db, forCalls } = database;
   for (const [busy, other, connections] of [

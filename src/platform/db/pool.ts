@@ -58,6 +58,9 @@ export class DatabaseUnavailable extends Unavailable {
   }
 }
 
+/** A connection ended, or was cut because its server was silent: whether the last statement ran is unknown. */
+export class ConnectionLost extends DatabaseUnavailable {}
+
 type PoolClient = pg.PoolClient & SeverableClient;
 
 /**
@@ -196,6 +199,8 @@ export class DatabasePool {
         } catch (error) {
           tries -= 1;
           if (tries <= 0 || isAnswer(error) || !attempt.mayRunAgain()) throw error;
+          // A statement that is slow on every connection must not run three times.
+          if (client.isSevered) tries = 1;
           client.release(true);
           client = undefined;
           client = await this.#checkOut();
@@ -219,11 +224,12 @@ export class DatabasePool {
       },
       /**
        * A server that was told to end the connection says so before it executes the next statement. A pooler may say it
-       * later.
+       * later. One that was silent until the connection was cut may still run the statement.
        */
       mayRunAgain: (): boolean => {
-        if (!client.isLost || client.isSevered) return false;
+        if (!client.isLost) return false;
         if (wasLost || isRepeatable(text)) return true;
+        if (client.isSevered) return false;
         const isBound = !isCopyIn(text) && (statement.name !== undefined || parameters.length > 0);
         const wasRefused =
           isBound && client.boundStatements === boundStatements && codeOf(client.loss) === ENDED_BY_SERVER;
@@ -272,9 +278,9 @@ const STATEMENT_TRIES = 3;
 
 const LOST = 'The database connection was lost';
 
-function lost({ isSevered, loss }: SeverableClient, error: unknown): DatabaseUnavailable {
+function lost({ isSevered, loss }: SeverableClient, error: unknown): ConnectionLost {
   const cause = loss ?? error;
-  return new DatabaseUnavailable(`${isSevered ? 'The database did not respond' : LOST}: ${textOf(cause)}.`, cause);
+  return new ConnectionLost(`${isSevered ? 'The database did not respond' : LOST}: ${textOf(cause)}.`, cause);
 }
 
 /** SQLSTATE of a connection that an administrator, or a shutdown, has ended. */
