@@ -36,6 +36,8 @@ interface Kind {
   readonly survives?: readonly Strike[];
   /** Rows of this run that there are after a success; after a failure there are these or none. */
   readonly stores?: number;
+  /** It finds out what became of its commit: after a failure there are none. */
+  readonly knows?: true;
 }
 
 const POOL = ['src/platform/db/pool.ts'];
@@ -81,6 +83,17 @@ const KINDS: readonly Kind[] = [
       postgres.commitWith(db, async (tx) => {
         await mark(run).execute(tx);
         return [mark(run).compile(tx)];
+      }),
+  },
+  {
+    name: 'a transaction that knows its outcome',
+    files: POOL,
+    stores: 2,
+    knows: true,
+    run: ({ database: { db }, run }) =>
+      postgres.commitKnown(db, async (tx) => {
+        await mark(run).execute(tx);
+        await mark(run).execute(tx);
       }),
   },
   {
@@ -190,6 +203,22 @@ const KINDS: readonly Kind[] = [
     },
   },
   {
+    name: 'an import that knows its outcome',
+    files: ['src/platform/db/copy.ts', 'src/program/backup/import.ts'],
+    stores: 1,
+    knows: true,
+    async run({ url, run, database: { db } }) {
+      const client = await postgres.connectForCopy(url);
+      try {
+        await client.query('begin');
+        await postgres.copyIn(client, 'copy marks from stdin', [Buffer.from(`${run}\n`)]);
+        if (!(await postgres.commitSession(client, db))) throw new Error('Connection terminated: rolled back');
+      } finally {
+        await client.end();
+      }
+    },
+  },
+  {
     name: 'the database of another gateway',
     files: ['src/program/import/source.ts'],
     async run({ url }) {
@@ -264,9 +293,10 @@ async function survives(kind: Kind, blow: Blow): Promise<boolean> {
     assert.doesNotMatch(told, /Unexpected error/);
     assert.ok(!kind.survives?.includes(blow.strike), told);
   }
-  const { stores } = kind;
+  const { stores, knows } = kind;
   if (stores !== undefined) {
-    const possible = error === undefined ? [stores] : [0, stores];
+    const afterFailure = knows ? [0] : [0, stores];
+    const possible = error === undefined ? [stores] : afterFailure;
     assert.ok(possible.includes(await storedBy(run)), `${told}; stored ${await storedBy(run)}`);
   }
   return error === undefined;

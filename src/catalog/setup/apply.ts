@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { type Actor, type KeySecrets, nameOfKey, saveKey, writeAudit } from '../../access/keys/index.ts';
 import { parseNanos, type StoredLimits } from '../../core/index.ts';
 import { charge, credit } from '../../ledger/index.ts';
-import { ADVISORY_LOCK, type Db, type Tx } from '../../platform/db/index.ts';
+import { ADVISORY_LOCK, commitKnown, type Db, type Tx } from '../../platform/db/index.ts';
 import { lockHealth } from '../../providers/pool/index.ts';
 import type { VideoVariant } from '../../rules/index.ts';
 import { mergeLimits, type NameEffect, type SetupFile } from '../../schemas/index.ts';
@@ -77,7 +77,7 @@ export async function applySetup(db: Db, file: SetupFile, options: ApplyOptions)
   let applied: Applied | undefined;
   const rollback = new Error('dry run');
   try {
-    await db.transaction().execute(async (tx) => {
+    await commitKnown(db, async (tx) => {
       await lockSetup(tx);
       const known = await readKnown(tx);
       const lines = checkReferences(file, known, { prune: options.prune === true });

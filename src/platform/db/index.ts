@@ -18,4 +18,5 @@ export type { Db, Json, Row, Rows, Tx } from './rows.ts';
 export { areSessionsShared } from './sessions.ts';
 export { countRows, orderBy, type RowOrder, type SortedRow, sortedQuery, sortedRows } from './sorted-rows.ts';
 export { streamRows } from './stream.ts';
+export { commitKnown, commitSession } from './transaction-outcome.ts';
 export { type RevisionName, RevisionWatch } from './watch.ts';

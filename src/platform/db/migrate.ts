@@ -8,6 +8,7 @@ import { FIRST_WAY_BACK, MigrationError, type MigrationFile, readMigrationFiles 
 import { findRefusal, type MigrationState, readMigrationState } from './migration-state.ts';
 import { DatabaseUnavailable } from './pool.ts';
 import type { Db, Tx } from './rows.ts';
+import { isLoss } from './transaction-outcome.ts';
 
 /** An index over a large table takes minutes to build, and other replicas wait for it. */
 const STATEMENT_MS = 3_600_000;
@@ -96,11 +97,6 @@ async function record(tx: Tx, { name, oldestVersion }: MigrationFile): Promise<v
   if (oldestVersion !== undefined)
     await tx.insertInto('schema_versions').values({ migration: name, oldest_version: oldestVersion }).execute();
 }
-
-/** The query builder reports what it could not do afterwards with the connection, in place of its loss. */
-const isLoss = (error: unknown): error is Error =>
-  error instanceof DatabaseUnavailable ||
-  (error instanceof Error && /connection has been discarded/.test(error.message));
 
 /** What became of migrations whose connection was lost: the last message that was lost may have been that of their commit. */
 async function findOutcome(url: string, wanted: readonly string[], cause: Error): Promise<readonly string[]> {

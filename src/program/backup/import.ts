@@ -52,14 +52,14 @@ export async function importFrames(database: postgres.Database, { chunks, master
 }
 
 /** Without the commit at the end, the closed connection rolls everything back. */
-async function loadAll({ url }: postgres.Database, reader: FrameReader, header: Header): Promise<Imported> {
-  const client = await postgres.connectForCopy(url);
+async function loadAll(database: postgres.Database, reader: FrameReader, header: Header): Promise<Imported> {
+  const client = await postgres.connectForCopy(database.url);
   try {
     await client.query(SESSION_SETTINGS);
     await client.query('begin');
     const imported = await load(client, reader, header);
-    await client.query('commit');
-    return imported;
+    if (await postgres.commitSession(client, database.db)) return imported;
+    throw new BackupError('the database connection was lost. Run it again');
   } catch (error) {
     if (!isAboutData(error)) throw error;
     throw new BackupError(`the file is damaged: PostgreSQL says "${error.message}"`, { cause: error });
