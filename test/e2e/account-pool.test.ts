@@ -53,10 +53,12 @@ const MESSAGE = {
   usage: { input_tokens: 1, output_tokens: 1 },
 };
 const sse = (data: { readonly type: string }): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-const OPENING = sse({ type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } } as never);
-const ENDING =
+/** Has content: an account that only sends the start of a message is left for another one. */
+const OPENING =
+  sse({ type: 'message_start', message: { ...MESSAGE, content: [], stop_reason: null } } as never) +
   sse({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as never) +
-  sse({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'ok' } } as never) +
+  sse({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'ok' } } as never);
+const ENDING =
   sse({ type: 'content_block_stop', index: 0 } as never) +
   sse({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } } as never) +
   sse({ type: 'message_stop' });

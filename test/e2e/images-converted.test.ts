@@ -9,6 +9,7 @@ import { readBalance } from '../../src/ledger/index.ts';
 import { PIXEL } from '../support/agent.ts';
 import { type Canned, jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
+import { HeldClock } from '../support/held-clock.ts';
 import { longTest } from '../support/long-test.ts';
 import { openai } from '../support/sdk.ts';
 import { until } from '../support/wait.ts';
@@ -28,6 +29,10 @@ const MODELS = [
   { id: 'demo-*', groups: ['gemini'], prices: TOKENS },
 ];
 
+/** How long the head of a stream waits for its first event. */
+const HEAD_WAIT_MS = 10_000;
+const clock = new HeldClock(HEAD_WAIT_MS);
+
 let sim: Sim;
 let provider: Canned;
 let gateway: TestGateway;
@@ -40,7 +45,7 @@ let scriptedKey: string;
 before(async () => {
   sim = await startSim();
   provider = await startCanned();
-  gateway = await startGateway({ env: { HEARTBEAT_MS: '100' } });
+  gateway = await startGateway({ clock, env: { HEARTBEAT_MS: '100' } });
   const setup = basicSetup(sim.url) as { accounts: object[] };
   const keys = await gateway.apply({ ...setup, models: MODELS });
   const account = { group: 'gemini', base_url: sim.url, api_key: 'sk-upstream-ge2' };
@@ -150,7 +155,16 @@ describe('pictures', () => {
       await heartbeat.promise;
       response.end(`data: ${reply}\n\n`);
     });
-    const stream = await post({ model: MODEL, prompt: 'a lamp', stream: true }, undefined, scriptedKey);
+    const opened = post({ model: MODEL, prompt: 'a lamp', stream: true }, undefined, scriptedKey);
+    let isOpen = false;
+    void opened.then(() => {
+      isOpen = true;
+    });
+    await until('the head', () => {
+      clock.fire(HEAD_WAIT_MS);
+      return isOpen;
+    });
+    const stream = await opened;
     let text = '';
     for await (const chunk of stream.body ?? []) {
       text += Buffer.from(chunk).toString();

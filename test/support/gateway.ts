@@ -68,6 +68,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     DATABASE_URL: database.url,
     USAGE_FLUSH_MS: '200',
     ACCOUNT_QUEUE_MS: '200',
+    // Tests of the wait for a report after the client has left set it.
+    USAGE_WAIT_MS: '1',
     // Clients, providers and gateway share one event loop here, whose delay therefore says nothing.
     SHEDDING: 'off',
     ...options.env,
