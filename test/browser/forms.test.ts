@@ -1,3 +1,4 @@
+// set: all; three forms in a browser; console.test.ts sends some, and a test of the API repeats requests with their key
 /** Forms and lists of the console in a real Chromium: nothing is sent twice, nothing is undone unseen, and filters show their hits. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

@@ -109,7 +109,8 @@ before(async () => {
   [faulty, healthy, gateway] = await Promise.all([
     startSim({ name: 'faulty' }),
     startSim({ name: 'healthy', faults: false }),
-    startGateway(),
+    // A refusal teaches an account a limit, and other cases of its group then wait for a slot, also when a call takes long.
+    startGateway({ env: { ACCOUNT_QUEUE_MS: '60000' } }),
   ]);
   const { push } = gateway.log;
   gateway.log.push = (...added) => {

@@ -10,7 +10,7 @@ import type OpenAI from 'openai';
 import { toFile } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
-import { type BatchProvider, startBatchProvider } from '../support/batch-provider.ts';
+import { type BatchProvider, checkSoon, startBatchProvider } from '../support/batch-provider.ts';
 import type { CrashStep } from '../support/crash.ts';
 import { CrashLane, killsMs } from '../support/crash-lane.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -52,7 +52,9 @@ before(async () => {
     accounts: accounts.map((account) => ({ ...account, ...own[account.group] })),
   });
   directory = mkdtempSync(join(tmpdir(), 'dragoman-provider-batch-kill-'));
+  await checkSoon(db());
   lane = new CrashLane({ directory, name: 'data', databaseUrl: gateway.database.url });
+  await lane.start();
 });
 after(async () => {
   await lane.stop();
@@ -101,7 +103,8 @@ interface EndedBatch {
 for (const style of STYLES)
   for (const [step, outcome] of Object.entries(STEPS))
     test(`${style}: after ${step} the requests end: ${outcome}`, { timeout: killsMs(3) }, async () => {
-      await lane.start();
+      // The process that ended the batch of the test before.
+      if (!lane.isRunning) await lane.start();
       await create(style, step as CrashStep);
       await lane.died(step);
       await lane.start();
@@ -127,6 +130,5 @@ for (const style of STYLES)
       assert.equal(charges.rows.length, outcome === 'provider' ? 1 : 0);
       const { rows: holds } = await sql`select from holds where state = 'held'`.execute(db());
       assert.equal(holds.length, 0);
-      await lane.stop();
       await checkLedger(db());
     });

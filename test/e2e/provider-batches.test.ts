@@ -7,7 +7,7 @@ import { toFile } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
 import { BATCHES } from '../../src/rules/index.ts';
-import { type BatchProvider, startBatchProvider } from '../support/batch-provider.ts';
+import { type BatchProvider, checkSoon, startBatchProvider } from '../support/batch-provider.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
 import { someOf } from '../support/long-test.ts';
 import { anthropic, openai } from '../support/sdk.ts';
@@ -33,20 +33,8 @@ before(async () => {
     models: models.map((model) => ({ ...model, prices: PRICES, cost: COST })),
     accounts: accounts.map((account) => ({ ...account, ...FEATURES[account.group] })),
   });
-  await hurry();
+  await checkSoon(db());
 });
-/** Running batches are due after a tenth of a second rather than two. */
-const hurry = async (): Promise<void> => {
-  await sql`
-    create function due_soon() returns trigger language plpgsql as $$
-    begin
-      new.next_check_at := least(new.next_check_at, now() + interval '100 milliseconds');
-      return new;
-    end $$`.execute(db());
-  await sql`
-    create trigger due_soon before insert or update on provider_batches for each row
-    when (new.state = 'running') execute function due_soon()`.execute(db());
-};
 const FEATURES: Readonly<Record<string, object>> = {
   openai: { features: ['responses', 'chat', 'embeddings', 'batches'] },
   claude: { features: ['messages', 'batches'] },

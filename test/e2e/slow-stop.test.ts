@@ -9,27 +9,47 @@ import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Sim, startSim } from '../../sim/index.ts';
+import { type Canned, startCanned } from '../support/canned.ts';
 import { Command, run } from '../support/command.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { until } from '../support/wait.ts';
 
 const KEY = 'slow-stop-test-key-of-ann';
 const OPEN_STREAMS = 40;
-const LONG = 'demo-messages@events=100;gap=100';
+const HELD = 'held';
+const event = (data: { readonly type: string; readonly [member: string]: unknown }): string =>
+  `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: HELD, content: [], stop_reason: null };
+const BEGIN =
+  event({ type: 'message_start', message: { ...MESSAGE, usage: { input_tokens: 1, output_tokens: 1 } } }) +
+  event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) +
+  event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'ok' } });
+const END =
+  event({ type: 'content_block_stop', index: 0 }) +
+  event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }) +
+  event({ type: 'message_stop' });
 const SHORT = 'demo-messages@events=5;gap=20';
 /** Between two new connections. */
 const PAUSE_MS = 20;
 
 let sim: Sim;
+/** Its streams end when the test says so, however long a machine takes to stop. */
+let provider: Canned;
+const held: (() => void)[] = [];
 let database: TestDatabase;
 let folder: string;
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'dragoman-slow-stop-'));
-  [sim, database] = await Promise.all([startSim(), testDatabase()]);
+  [sim, provider, database] = await Promise.all([startSim(), startCanned(), testDatabase()]);
+  provider.respondWith((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(BEGIN);
+    held.push(() => response.end(END));
+  });
 });
 after(async () => {
   await database?.drop();
+  await provider?.close();
   await sim?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -43,11 +63,17 @@ interface SlowServer {
 async function startSlow(t: TestContext, turnMs: number, workers: number): Promise<SlowServer> {
   const own = mkdtempSync(join(folder, 'server-'));
   const setup = {
-    groups: [{ id: 'claude', style: 'messages' }],
-    accounts: [{ id: 'cl1', group: 'claude', base_url: sim.url, api_key: 'sk-upstream' }],
-    models: [{ id: 'demo-*', groups: ['claude'], free: true }],
+    groups: ['claude', HELD].map((id) => ({ id, style: 'messages' })),
+    accounts: [
+      { id: 'cl1', group: 'claude', base_url: sim.url, api_key: 'sk-upstream' },
+      { id: 'he1', group: HELD, base_url: provider.url, api_key: 'sk-upstream' },
+    ],
+    models: [
+      { id: 'demo-*', groups: ['claude'], free: true },
+      { id: HELD, groups: [HELD], free: true },
+    ],
     users: [{ id: 'ann', balance: '1' }],
-    keys: [{ user: 'ann', group: 'claude', key: KEY }],
+    keys: ['claude', HELD].map((group) => ({ user: 'ann', group, key: `${KEY}-${group}` })),
   };
   writeFileSync(join(own, 'setup.json'), JSON.stringify(setup));
   const env = {
@@ -57,6 +83,8 @@ async function startSlow(t: TestContext, turnMs: number, workers: number): Promi
     WORKERS: String(workers),
     DRAIN_MS: '120000',
     LOG_LEVEL: 'info',
+    // Slow turns look like an overload.
+    SHEDDING: 'off',
     SLOW_TURN_MS: String(turnMs),
     NODE_OPTIONS: `--import=${new URL('../support/slow-loop.ts', import.meta.url).href}`,
   };
@@ -70,7 +98,7 @@ type Outcome = 'complete' | 'refused' | 'reset' | 'unavailable' | 'cut';
 /** One call on a connection of its own. */
 async function call(origin: string, model: string, onOpen: () => void = () => {}): Promise<Outcome> {
   const body = JSON.stringify({ model, max_tokens: 200, stream: true, messages: [{ role: 'user', content: 'x' }] });
-  const headers = { 'x-api-key': KEY, 'content-type': 'application/json' };
+  const headers = { 'x-api-key': `${KEY}-${model === HELD ? HELD : 'claude'}`, 'content-type': 'application/json' };
   const sent = request(`${origin}/v1/messages`, { method: 'POST', agent: new Agent(), headers }).end(body);
   const [response, error] = await once(sent, 'response').then(
     ([value]) => [value],
@@ -145,12 +173,16 @@ async function openStreams(
     begun += 1;
   };
   const streams = Array.from({ length: OPEN_STREAMS }, () =>
-    call(origin, LONG, onOpen).finally(() => {
+    call(origin, HELD, onOpen).finally(() => {
       ended += 1;
     }),
   );
   await until('the streams', () => begun === OPEN_STREAMS);
   return { ended: () => ended, all: Promise.all(streams) };
+}
+
+function release(): void {
+  for (const end of held.splice(0)) end();
 }
 
 const skip = process.platform !== 'linux' && 'reads /proc';
@@ -160,6 +192,7 @@ for (const turnMs of [25, 100]) {
     const { command, origin } = await startSlow(t, turnMs, 1);
     const pid = command.process.pid ?? 0;
     const calls = await load(origin);
+    t.after(() => calls.end());
     const streams = await openStreams(origin);
     assert.ok(listeningSockets(pid, origin) > 1);
     command.process.kill('SIGUSR2');
@@ -167,7 +200,8 @@ for (const turnMs of [25, 100]) {
     command.process.kill('SIGTERM');
     await until('closed sockets', () => listeningSockets(pid, origin) === 0);
     t.diagnostic(`no socket listens ${Math.round(performance.now() - begun)} ms after SIGTERM`);
-    assert.equal(streams.ended(), 0, 'the sockets close long before the streams end');
+    assert.equal(streams.ended(), 0);
+    release();
     const outcomes = await streams.all;
     const counts = await calls.end();
     t.diagnostic(`${JSON.stringify(counts)}, ${calls.takenAfterClose()} taken after the close`);
@@ -184,12 +218,14 @@ for (const turnMs of [25, 100]) {
     await until('the workers', () => workers().length === 2);
     const old = workers();
     const calls = await load(origin);
+    t.after(() => calls.end());
     const streams = await openStreams(origin);
     for (const pid of old) process.kill(pid, 'SIGUSR2');
     const reloaded = run(['reload'], { env });
     const first = old[0] ?? 0;
     await until('closed sockets', () => listeningSockets(first, origin) === 0);
-    assert.equal(streams.ended(), 0, 'the sockets close long before the streams end');
+    assert.equal(streams.ended(), 0);
+    release();
     const result = await reloaded;
     assert.equal(result.code, 0, result.stderr);
     const counts = await calls.end();

@@ -1,11 +1,12 @@
 /** Settlement of video tasks: prices, multipliers, usage that is missing or invalid, and workers that compete, hang or are late. */
 import assert from 'node:assert/strict';
-import { after, beforeEach, test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import { type Sim, startSim } from '../../sim/index.ts';
 import type { Account } from '../../src/catalog/index.ts';
-import { formatNanos } from '../../src/core/index.ts';
+import { formatNanos, systemClock } from '../../src/core/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
+import type { Db } from '../../src/platform/db/index.ts';
 import { ACCOUNT_RATES, REVIEW } from '../../src/rules/index.ts';
 import { applyReport } from '../../src/video/tasks/apply.ts';
 import { Follower } from '../../src/video/tasks/follow.ts';
@@ -29,28 +30,34 @@ import { until } from '../support/wait.ts';
 /** 480p, 16:9, 5 seconds. */
 const TOKENS = Math.floor((864 * 496 * (24 * 5 + 1)) / 1024);
 
-const sim: Sim = await startSim({ video: { clock: 'manual', rateLimits: false, queuedMs: 10_000, runningMs: 10_000 } });
-const gateway: TestGateway = await startGateway({ env: { ADMIN_TOKEN }, setup: videoSetup(sim.video.url) });
-const { db } = gateway.context.database;
+let sim: Sim;
+let gateway: TestGateway;
+let db: Db;
+let workers: TestWorkers;
 const admin = adminApi(() => gateway.url);
 /** Milliseconds that the clock of the workers is ahead. */
 let ahead = 0;
 const clock = {
-  ...gateway.context.clock,
+  ...systemClock,
   now: () => Date.now() + ahead,
   elapsed: () => performance.now() + ahead,
 };
-const workers: TestWorkers = testWorkers(gateway, clock);
 
+before(async () => {
+  sim = await startSim({ video: { clock: 'manual', rateLimits: false, queuedMs: 10_000, runningMs: 10_000 } });
+  gateway = await startGateway({ env: { ADMIN_TOKEN }, setup: videoSetup(sim.video.url) });
+  db = gateway.context.database.db;
+  workers = testWorkers(gateway, clock);
+});
 beforeEach(async () => {
   ahead = 0;
   // Tasks of other tests must not be looked at.
   await sql`update video_tasks set next_check_at = null`.execute(db);
 });
 after(async () => {
-  workers.close();
-  await gateway.stop();
-  await sim.close();
+  workers?.close();
+  await gateway?.stop();
+  await sim?.close();
 });
 
 /** As ana; tests that create many use another key, because the requests of a user are limited. */

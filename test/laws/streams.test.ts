@@ -177,23 +177,20 @@ const UNOFFICIAL = ['reasoning_content', 'extra_content', 'images'];
 const without = (value: unknown, names: readonly string[]): unknown =>
   JSON.parse(JSON.stringify(value, (key, member: unknown) => (names.includes(key) ? undefined : member)));
 
-test('@google/genai reads every chunk of a stream', async () => {
-  const original = globalThis.fetch;
-  try {
-    for (const { name, text, body } of CASES.generate) {
-      globalThis.fetch = fetchReturning(text);
-      const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: 'http://upstream.test' } });
-      const chunks: Record<string, unknown>[] = [];
-      for await (const chunk of await client.models.generateContentStream({ model: 'm', contents: 'hi' }))
-        chunks.push(asJson(chunk) as Record<string, unknown>);
-      assert.deepEqual(
-        normalize('generate', sumOf(chunks)),
-        normalize('generate', without(body, ['finishMessage'])),
-        name,
-      );
-    }
-  } finally {
-    globalThis.fetch = original;
+test('@google/genai reads every chunk of a stream', async (t) => {
+  let sent = '';
+  t.mock.method(globalThis, 'fetch', () => fetchReturning(sent)());
+  for (const { name, text, body } of CASES.generate) {
+    sent = text;
+    const client = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: 'http://upstream.test' } });
+    const chunks: Record<string, unknown>[] = [];
+    for await (const chunk of await client.models.generateContentStream({ model: 'm', contents: 'hi' }))
+      chunks.push(asJson(chunk) as Record<string, unknown>);
+    assert.deepEqual(
+      normalize('generate', sumOf(chunks)),
+      normalize('generate', without(body, ['finishMessage'])),
+      name,
+    );
   }
 });
 

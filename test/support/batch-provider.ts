@@ -6,6 +6,8 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { sql } from 'kysely';
+import type { Db } from '../../src/platform/db/index.ts';
 
 type Json = Record<string, unknown>;
 
@@ -215,4 +217,17 @@ export async function startBatchProvider(sim: () => string): Promise<BatchProvid
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return Object.assign(provider, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}
+
+/** Running batches are due after a tenth of a second rather than two. */
+export async function checkSoon(db: Db): Promise<void> {
+  await sql`
+    create function due_soon() returns trigger language plpgsql as $$
+    begin
+      new.next_check_at := least(new.next_check_at, now() + interval '100 milliseconds');
+      return new;
+    end $$`.execute(db);
+  await sql`
+    create trigger due_soon before insert or update on provider_batches for each row
+    when (new.state = 'running') execute function due_soon()`.execute(db);
 }

@@ -66,6 +66,10 @@ export class CrashLane {
     );
   }
 
+  get isRunning(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null;
+  }
+
   get child(): LaunchedProcess['child'] {
     assert.ok(this.#process);
     return this.#process.child;
@@ -79,7 +83,7 @@ export class CrashLane {
   async died(what: string): Promise<void> {
     const { child } = this;
     const timer = setTimeout(() => child.kill('SIGTERM'), HANGING_MS);
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    if (this.isRunning) await once(child, 'exit');
     clearTimeout(timer);
     assert.equal(child.signalCode, 'SIGKILL', `${what} was not reached: ${this.#process?.output()}`);
   }
