@@ -16,6 +16,7 @@ export function readUsage(value: unknown): HubUsage | undefined {
   if (input === undefined && output === undefined && invalid === undefined) return undefined;
   const read = maybeObject(value.prompt_tokens_details);
   const written = maybeObject(value.completion_tokens_details);
+  const beside = reasoningBeside(value);
   return compact({
     input: input ?? 0,
     // Compatible servers without the details object use the second name.
@@ -28,8 +29,8 @@ export function readUsage(value: unknown): HubUsage | undefined {
     inputAudio: maybeCount(read.audio_tokens),
     audioSeconds: maybeCount(value.prompt_audio_seconds),
     inputImage: maybeCount(read.image_tokens),
-    output: output ?? 0,
-    reasoning: maybeCount(written.reasoning_tokens),
+    output: (output ?? 0) + beside,
+    reasoning: maybeCount(written.reasoning_tokens) ?? (beside || undefined),
     outputAudio: maybeCount(written.audio_tokens),
     outputImage: maybeCount(written.image_tokens),
     // A research model counts its searches and sources beside its tokens.
@@ -40,6 +41,10 @@ export function readUsage(value: unknown): HubUsage | undefined {
     invalid,
   });
 }
+
+/** A research model of Perplexity counts its reasoning beside its completion, and not in the total. */
+const reasoningBeside = ({ citation_tokens, num_search_queries, reasoning_tokens }: JsonObject): number =>
+  citation_tokens === undefined && num_search_queries === undefined ? 0 : (maybeCount(reasoning_tokens) ?? 0);
 
 export const encodeUsage = (usage: HubUsage): JsonObject => ({
   prompt_tokens: usage.input,

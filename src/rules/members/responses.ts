@@ -173,6 +173,11 @@ export const RESPONSES_MEMBERS = objectKinds({
       ),
     },
     tags: {
+      local_shell: 'tool',
+      computer: 'tool',
+      apply_patch: 'tool',
+      computer_use: 'tool',
+      computer_use_preview: 'tool',
       tool_search: 'tool',
       web_search: 'tool',
       web_search_preview: 'tool',
