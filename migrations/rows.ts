@@ -816,6 +816,7 @@ export interface UsageDailyRow {
   estimated: bigint;
   cost_nanos: Generated<bigint>;
   cost_unknown: Generated<bigint>;
+  failed_cost_nanos: Generated<bigint>;
 }
 
 export interface UsageKeptRow {
@@ -845,6 +846,7 @@ export interface UsageMonthlyRow {
   estimated: bigint;
   cost_nanos: bigint;
   cost_unknown: bigint;
+  failed_cost_nanos: Generated<bigint>;
 }
 
 export interface UsageMonthlyMonthsRow {
@@ -883,6 +885,7 @@ export interface UsageRecordsRow {
   price_id: bigint | null;
   estimated: boolean;
   cost_nanos: bigint | null;
+  fault: string | null;
 }
 
 export interface UsageTotalsRow {
@@ -905,6 +908,7 @@ export interface UsageTotalsRow {
   estimated: bigint;
   cost_nanos: bigint;
   cost_unknown: bigint;
+  failed_cost_nanos: Generated<bigint>;
 }
 
 export interface UsageTotalsDaysRow {

@@ -154,6 +154,7 @@ const englishTexts = {
     told: 'Message to the caller:',
     noKey: 'none that is known',
     providerId: "Provider's id",
+    costInVain: 'Failed, and cost',
     fallbackTo: (group: string) => `fallback to ${group}`,
     firstByte: (time: string) => `first byte ${time}`,
   },

@@ -282,7 +282,7 @@ class Attempts implements AttemptHost {
     if (!this.#call.isClientGone) {
       // If the client disconnects later, it must not pay for this attempt.
       this.#attempt = undefined;
-      this.#upstreamCall.onFailed();
+      this.#upstreamCall.onFailed(fault.kind);
     }
     this.#logOutcome(fault.kind);
     const reason = failure ? failureReason(failure.body, account) : (transport?.code ?? fault.error.code);

@@ -40,7 +40,7 @@ export interface UpstreamCall {
   withoutOpaque?(): UpstreamCall | undefined;
   build(account: Account): MaybePromise<UpstreamRequest>;
   /** The attempt sent nothing to the client. */
-  onFailed(): void;
+  onFailed(kind: FaultKind): void;
   onResponse(head: ResponseHead, upstream: UpstreamControl): ResponseHandler;
   /**
    * A sign of life for a client that has waited for a slot: the head of its stream, then heartbeats. False when there is

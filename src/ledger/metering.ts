@@ -191,6 +191,12 @@ export class Metering {
     return hold instanceof Promise ? hold.then((resolved) => resolved.end(0n)) : hold?.end(0n);
   }
 
+  /** Records what an attempt has cost the operator that served no call. Nothing is charged. */
+  recordFailed(record: UsageRecord): void {
+    this.#journal.append(record);
+    if (this.accountCosts.onSettled(record)) this.#flusher.flushSoon();
+  }
+
   /**
    * Resolves once every settled record is on disk, or could not be written:
    * the response is paid for. Awaited before a response ends.

@@ -25,6 +25,8 @@ export interface UsageFields {
   /** The row of `prices` that was used; null for a model without prices. */
   readonly priceId: bigint | null;
   readonly estimated: boolean;
+  /** Of an attempt that served no call: how it failed. It is charged to nobody, and the provider's cost is booked. */
+  readonly fault?: string | undefined;
 }
 
 export interface UsageRecord extends UsageFields {
@@ -116,6 +118,7 @@ export const encodeRecord = (record: UsageRecord): string =>
     priceId: record.priceId === null ? null : String(record.priceId),
     estimated: record.estimated,
     requestId: record.requestId,
+    fault: record.fault,
   } satisfies Record<keyof UsageFields, unknown>);
 
 export function decodeRecord(text: string): UsageRecord {
@@ -140,4 +143,5 @@ export const DAILY_SUMS = [
   'estimated',
   'cost_nanos',
   'cost_unknown',
+  'failed_cost_nanos',
 ] as const;

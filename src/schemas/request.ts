@@ -48,6 +48,10 @@ const ShownAttempt = z.strictObject({
   end_ms: f.milliseconds.optional(),
   message: f.text.describe('of the provider about the failure').optional(),
   request_id: f.text.describe("the provider's id of the failed request").optional(),
+  usage: f.anyObject
+    .describe('of a failed attempt: what the provider reported or made before; nobody is charged for it')
+    .optional(),
+  cost: f.dollars.describe('what the provider bills for a failed attempt; absent where it is unknown').optional(),
 });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 

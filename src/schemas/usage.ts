@@ -116,6 +116,7 @@ export const OperatorMeasures = Measured.extend({
   margin: unknown,
   known_cost: f.dollars,
   unknown_cost_requests: f.integer,
+  failed_cost: f.dollars.describe('the part of `known_cost` that is of attempts that served no call'),
 });
 /** Users never see what providers cost. */
 export const UserMeasures = Measured.extend({ charge: f.dollars });
@@ -151,6 +152,7 @@ export const ShownRecord = f.named('UsageRecord', {
   cost: f.someDollars,
   price: priceId,
   estimated: f.flag,
+  fault: f.someText.describe('of an attempt that served no call: how it failed; it is not charged'),
 });
 
 export const QuarantinedRecord = f.named('QuarantinedRecord', {

@@ -341,6 +341,21 @@ describe('a provider', () => {
     await follow();
     assert.deepEqual(await charges(user), []);
     assert.equal(await heldBy(user), 0n);
+    const records = await gateway.context.database.db
+      .selectFrom('usage_records')
+      .select(['nanos', 'fault', 'input_tokens', 'output_tokens'])
+      .where('user_id', '=', user.id)
+      .execute();
+    const cost = { nanos: 0n, fault: 'failed', input_tokens: 5, output_tokens: 5 };
+    assert.deepEqual(
+      records.map((row) => ({
+        ...row,
+        input_tokens: Number(row.input_tokens),
+        output_tokens: Number(row.output_tokens),
+      })),
+      [cost],
+      'the operator bears what the provider reports',
+    );
   });
 
   test('that is away for a while is asked again', async () => {

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { type Account, Catalog, type Group, type Model } from '../../src/catalog/index.ts';
 import { type Clock, createLog, type LogFields, systemClock } from '../../src/core/index.ts';
 import type { HubUsage } from '../../src/dialects/index.ts';
-import type { Admission } from '../../src/gateway/billing/admission.ts';
+import type { Admission, FailedBy } from '../../src/gateway/billing/admission.ts';
 import type { Caller } from '../../src/gateway/caller.ts';
 import { ReadOn } from '../../src/gateway/read-on.ts';
 import type { IncomingRequest } from '../../src/platform/http/index.ts';
@@ -113,9 +113,14 @@ export class RecordingClient extends EventEmitter implements ResponseWriter {
 /** An admission that records its charges. */
 export class RecordingAdmission implements Admission {
   readonly charges: { readonly usage: HubUsage; readonly accountId: string }[] = [];
+  readonly failed: { readonly usage: HubUsage; readonly accountId: string; readonly fault: string }[] = [];
 
   settle(usage: HubUsage, { account }: { account: { id: string } }): void {
     this.charges.push({ usage, accountId: account.id });
+  }
+
+  bookFailed(usage: HubUsage, { account, fault }: FailedBy): void {
+    this.failed.push({ usage, accountId: account.id, fault });
   }
 
   release(): void {}

@@ -101,6 +101,11 @@ const Attempts = ({ attempts, totalMs }: { readonly attempts: readonly ShownAtte
           {typeof attempt.first_byte_ms === 'number' &&
             ` · ${texts.request.firstByte(durationText(attempt.first_byte_ms - attempt.start_ms))}`}
         </span>
+        {attempt.cost !== undefined && (
+          <span className="small muted">
+            {texts.request.costInVain} <Money amount={attempt.cost} />
+          </span>
+        )}
         {attempt.message && <blockquote>{attempt.message}</blockquote>}
         {attempt.request_id && (
           <span className="small muted">

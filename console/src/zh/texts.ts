@@ -139,6 +139,7 @@ export const texts = {
     told: '返回给调用方的内容：',
     noKey: '没有可识别的密钥',
     providerId: '供应商 ID',
+    costInVain: '失败，成本为',
     fallbackTo: (group: string) => `切换至后备 ${group}`,
     firstByte: (time: string) => `首字节 ${time}`,
   },

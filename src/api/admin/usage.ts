@@ -69,7 +69,14 @@ export async function sendUsage(
   const [measure, direction] = (sort ?? '').split('.');
   const order =
     sort === undefined ? undefined : { by: measure as ledger.SortedMeasure, isAscending: direction === 'asc' };
-  const breakdown: ledger.BreakdownQuery = { start, end, by, only: defined(filters), order };
+  const breakdown: ledger.BreakdownQuery = {
+    start,
+    end,
+    by,
+    only: defined(filters),
+    isOfCalls: audience === 'user',
+    order,
+  };
   await snapshot(db, async (tx) => {
     if (format === 'csv') {
       const batches = streamRows(tx, ledger.breakdownQuery(breakdown));

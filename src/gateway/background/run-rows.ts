@@ -42,6 +42,8 @@ export function insertRun(
 export interface RunEnd {
   readonly content: StoringContent;
   readonly charged: (settling.BackgroundCharge & { readonly accountId: string }) | undefined;
+  /** What the attempts have used that failed. */
+  readonly failedAttempts?: readonly settling.FailedAttempt[];
 }
 
 /** False when the response has ended already. */
@@ -49,9 +51,10 @@ export const endRun = (services: settling.BackgroundServices, reference: string,
   settling.inTransaction(services, { reference, state: 'converting' }, (tx, row) => finish(services, tx, row, end));
 
 async function finish(services: settling.BackgroundServices, tx: Tx, row: settling.BackgroundRow, end: RunEnd) {
-  const { content, charged } = end;
+  const { content, charged, failedAttempts = [] } = end;
   const { response_id: id, user_id: userId, reference } = row;
   if (id !== null) await services.store.replace(tx, { id, userId, content });
+  for (const attempt of failedAttempts) await settling.bookFailed(services, tx, row, attempt);
   if (!charged) return settling.releaseRow(tx, reference);
   const { usage: reported, accountId, replyModel } = charged;
   // A report that cannot be believed counts as none.

@@ -14,7 +14,7 @@ import { type StoredContent, type StoringContent, textOfContent } from '../store
 import { EventLog } from './reader.ts';
 import { endRun, type RunEnd } from './run-rows.ts';
 import { RunSink } from './run-sink.ts';
-import type { BackgroundServices } from './settle.ts';
+import type { BackgroundServices, FailedAttempt } from './settle.ts';
 
 type Snapshot = StoredContent['response'];
 
@@ -44,6 +44,7 @@ export class Run {
   readonly #items: unknown[] = [];
   #terminal: { readonly type: string; readonly response: Snapshot } | undefined;
   #settled: RunEnd['charged'];
+  readonly #failedAttempts: FailedAttempt[] = [];
   #cut: 'cancelled' | 'shutting_down' | undefined;
 
   constructor(options: RunOptions) {
@@ -110,6 +111,9 @@ export class Run {
       settle: (usage, { account, replyModel }) => {
         this.#settled ??= { usage, accountId: account.id, replyModel };
       },
+      bookFailed: (usage, { account, fault, replyModel }) => {
+        if (!this.#settled) this.#failedAttempts.push({ usage, accountId: account.id, fault, replyModel });
+      },
       release: () => {},
       flushed: () => Promise.resolve(),
     };
@@ -149,7 +153,7 @@ export class Run {
     const { services } = this.#options;
     for (let turn = 1; ; turn += 1) {
       try {
-        return await endRun(services, this.reference, end);
+        return await endRun(services, this.reference, { ...end, failedAttempts: this.#failedAttempts });
       } catch (error) {
         services.log.warn('background.store_failed', { ...this.#call.logFields, ...errorFields(error) });
         if (turn === BACKGROUND.storeTurns) return false;

@@ -8,6 +8,7 @@ import type { HubUsage } from '../../dialects/index.ts';
 import * as ledger from '../../ledger/index.ts';
 import type { Db, Row, Tx } from '../../platform/db/index.ts';
 import type { InferenceOperation } from '../../rules/index.ts';
+import { type AttemptFailure, hasTokens } from '../billing/failed-usage.ts';
 import { type ModelNames, type PricedModel, pricedUsage } from '../billing/other-models.ts';
 import { chargedUsage } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
@@ -62,15 +63,42 @@ const endRow = (tx: Tx, reference: string, state: 'settled' | 'released') =>
 /** A failed response costs nothing, a cancelled one what the provider reports (ADR 13). */
 export async function settleResponse(services: BackgroundServices, tx: Tx, row: BackgroundRow, response: Json) {
   const { status } = response;
-  const found = status === 'failed' ? undefined : usageOfResponse(response);
+  const found = usageOfResponse(response);
   const reported = found?.estimated || found?.invalid !== undefined ? undefined : found;
-  const usage = status === 'failed' || status === 'cancelled' ? reported : estimated(row, response, reported);
-  if (!usage) return releaseRow(tx, row.reference);
+  const made = status === 'cancelled' ? reported : estimated(row, response, reported);
+  const usage = status === 'failed' ? undefined : made;
+  if (!usage) {
+    if (hasTokens(reported)) {
+      const { model: replyModel } = response;
+      await bookFailed(services, tx, row, { usage: reported, replyModel, fault: 'failed', accountId: row.account_id });
+    }
+    return releaseRow(tx, row.reference);
+  }
   await settleRow(services, tx, row, { usage, replyModel: response.model });
   await sql`
     update stored_responses
     set item_ids = ${ownedIds(response.output)}::text[], tokens = ${usage.input + usage.output}
     where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
+}
+
+export interface FailedAttempt extends Pick<BackgroundCharge, 'usage' | 'replyModel'> {
+  readonly accountId: string | null;
+  readonly fault: AttemptFailure;
+}
+
+/** Books what the provider bills for an attempt that failed. Nothing is charged. */
+export async function bookFailed(
+  services: BackgroundServices,
+  tx: Tx,
+  row: BackgroundRow,
+  { usage, replyModel, accountId, fault }: FailedAttempt,
+): Promise<void> {
+  const { catalog, log } = services;
+  const terms = await termsOf(tx, row, catalog());
+  const of = { ...row, account_id: accountId, operation: operationOf(row, catalog()) };
+  const record = recordOf(services, of, terms, { usage, replyModel, fault });
+  if (record.invalid === undefined)
+    await ledger.recordUsage(tx, [record], await ledger.providerCosts(tx, [record], log));
 }
 
 export async function settleRow(
@@ -104,11 +132,12 @@ export function recordOf(
   { catalog, clock }: Pick<BackgroundServices, 'catalog' | 'clock'>,
   row: ChargedRow & { readonly operation: string },
   { held, ...call }: Terms,
-  { usage: used, replyModel }: Pick<BackgroundCharge, 'usage' | 'replyModel'>,
+  { usage: used, replyModel, fault }: Pick<BackgroundCharge, 'usage' | 'replyModel'> & Partial<FailedAttempt>,
 ): ledger.UsageRecord {
   const account = catalog().account(row.account_id, row.group_id);
   const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
   const { nanos: cost } = ledger.costOf(usage, rates, call.multipliers, ratesOf);
+  const charge = usage.estimated && held !== null && cost > held ? held : cost;
   return ledger.createUsageRecord({
     id: ledger.newRecordId(),
     at: clock.now(),
@@ -121,9 +150,10 @@ export function recordOf(
     operation: row.operation,
     usage,
     images: 0,
-    nanos: usage.estimated && held !== null && cost > held ? held : cost,
+    nanos: fault === undefined ? charge : 0n,
     priceId,
     estimated: usage.estimated === true,
+    fault,
   });
 }
 

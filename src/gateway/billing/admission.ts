@@ -13,6 +13,7 @@ import type { Caller } from '../caller.ts';
 import { withAdvice } from './advice.ts';
 import { byKind, type CallFacts, type ImageCount, requestFacts } from './call-facts.ts';
 import { exceededBy } from './exceeded.ts';
+import type { AttemptFailure } from './failed-usage.ts';
 import * as models from './other-models.ts';
 
 export interface Quote extends models.Priced {
@@ -32,10 +33,18 @@ export interface SettledBy extends models.ReplySource {
   readonly reported?: HubUsage | undefined;
 }
 
+export interface FailedBy extends models.ReplySource {
+  readonly account: models.ServingAccount;
+  readonly fault: AttemptFailure;
+  readonly images?: ImageCount | undefined;
+}
+
 /** The right to make one upstream call. Ends once, with a charge or without; what comes later has no effect. */
 export interface Admission {
   /** Charges the usage. `reported` is the part of an estimated one that the provider reported. */
   settle(usage: HubUsage, from: SettledBy): void;
+  /** Books what an attempt has cost the operator that failed. The caller pays nothing for it, and the call may go on. */
+  bookFailed(usage: HubUsage, by: FailedBy): void;
   release(): void;
   /**
    * Resolves once the usage record is on disk, or could not be written:
@@ -44,7 +53,12 @@ export interface Admission {
   flushed(): Promise<void>;
 }
 
-const FREE_ADMISSION: Admission = { settle: () => {}, release: () => {}, flushed: () => Promise.resolve() };
+const FREE_ADMISSION: Admission = {
+  settle: () => {},
+  bookFailed: () => {},
+  release: () => {},
+  flushed: () => Promise.resolve(),
+};
 
 export interface BillingServices {
   readonly metering: ledger.Metering;
@@ -213,6 +227,8 @@ interface ReservedCall {
   readonly services: BillingServices;
 }
 
+type MadeBy = Pick<ledger.UsageRecord, 'accountId' | 'usage' | 'images' | 'nanos' | 'priceId' | 'estimated' | 'fault'>;
+
 class ReservedAdmission implements Admission {
   readonly #reserved: ReservedCall;
   #isOpen = true;
@@ -226,36 +242,55 @@ class ReservedAdmission implements Admission {
     this.#isOpen = false;
     const { images, reported } = from;
     const accountId = from.account.id;
-    const { call, caller, facts, reservation, quote, services } = this.#reserved;
+    const { call, caller, reservation, quote, services } = this.#reserved;
     const { multipliers } = quote;
-    const { key, group } = caller;
-    const used = withTier(images ? { ...given, images: byKind(images) } : given, quote);
-    const { usage, rates, priceId, ratesOf } = models.pricedUsage(used, { ...quote, model: facts.model }, from);
+    const { usage, rates, priceId, ratesOf } = this.#priced(given, from);
     const estimated = given.estimated === true;
-    services.limiter.count(key, usage.input + usage.output);
+    services.limiter.count(caller.key, usage.input + usage.output);
     services.pool.usage.count(accountId, usage.input + usage.output);
     const cost = usage.invalid === undefined ? ledger.costOf(usage, rates, multipliers, ratesOf).nanos : 0n;
     const nanos = estimated && cost > quote.maxCost ? this.#mostFor(reported) : cost;
     this.#learn(usage, cost > quote.maxCost);
     call.addLogFields({ cost: core.formatNanos(nanos), ...(estimated && { estimated }) });
     call.trace.charge = { usage, nanos, priceId, estimated, accountId, multipliersPpm: multipliers };
-    const record = ledger.createUsageRecord({
+    reservation.settle(this.#recordOf({ accountId, usage, images: images?.count ?? 0, nanos, priceId, estimated }));
+  }
+
+  bookFailed(given: HubUsage, by: FailedBy): void {
+    if (!this.#isOpen) return;
+    const { images, fault } = by;
+    const accountId = by.account.id;
+    const { call, services } = this.#reserved;
+    const { usage, priceId } = this.#priced(given, by);
+    const estimated = given.estimated === true;
+    const made = { accountId, usage, images: images?.count ?? 0, nanos: 0n, priceId, estimated, fault };
+    const record = this.#recordOf(made);
+    // A report that cannot be believed says nothing about the cost, and nobody has to decide on its charge.
+    if (record.invalid !== undefined) return;
+    services.pool.usage.count(accountId, usage.input + usage.output);
+    call.trace.spendInVain({ accountId, usage, priceId, estimated });
+    services.metering.recordFailed(record);
+  }
+
+  #priced(given: HubUsage, from: models.ReplySource & Pick<SettledBy, 'images'>) {
+    const { facts, quote } = this.#reserved;
+    const used = withTier(from.images ? { ...given, images: byKind(from.images) } : given, quote);
+    return models.pricedUsage(used, { ...quote, model: facts.model }, from);
+  }
+
+  #recordOf(made: MadeBy): ledger.UsageRecord {
+    const { call, caller, facts, services } = this.#reserved;
+    return ledger.createUsageRecord({
       id: ledger.newRecordId(),
       at: services.clock.now(),
-      userId: key.userId,
-      keyId: key.id,
-      groupId: group.id,
-      accountId,
+      userId: caller.key.userId,
+      keyId: caller.key.id,
+      groupId: caller.group.id,
       model: facts.model.name,
       operation: facts.operation,
-      usage,
-      images: images?.count ?? 0,
-      nanos,
-      priceId,
-      estimated,
       requestId: call.id,
+      ...made,
     });
-    reservation.settle(record);
   }
 
   /** What the reply shows of its model, so that the next call reserves for it. */

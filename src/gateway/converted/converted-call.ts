@@ -5,9 +5,10 @@ import type { Account } from '../../catalog/index.ts';
 import { ApiError, EVENT_STREAM, isEventStream } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { Affinity } from '../../providers/pool/index.ts';
-import { inferenceRow } from '../../rules/index.ts';
+import { type FaultKind, inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInBody, sessionInHeaders } from '../affinity.ts';
 import { runAttempts } from '../attempts.ts';
+import type { AttemptFailure } from '../billing/failed-usage.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
 import { OptionRetry } from '../rejected-options/option-retry.ts';
 import type { StoringContent } from '../stored/turn-text.ts';
@@ -43,8 +44,12 @@ export class ConvertedCall implements RoundHost {
     for (;;) {
       this.#response = undefined;
       const round = this.#upstreamCall(this.rounds.requestFor(request));
+      const { completed } = this.rounds;
       const sentTo = await runAttempts(call, round, services).catch((error: unknown) => this.#fail(error));
       if (call.isClientGone) return this.#abandon(sentTo);
+      const isRepeated = this.#state === 'paused' && this.rounds.completed === completed;
+      if (isRepeated || this.#state === 'failed') this.#bookFailed('failed');
+      if (this.#state === 'failed') this.#bookRounds();
       if (this.#state !== 'paused') return;
     }
   }
@@ -101,7 +106,8 @@ export class ConvertedCall implements RoundHost {
       onAccepted();
       return this.#open(request, head, upstream);
     };
-    const onFailed = (): void => {
+    const onFailed = (kind: FaultKind): void => {
+      this.#bookFailed(kind);
       this.#response = undefined;
     };
     return { ...request.upstreamCall(onResponse), onFailed, keepAlive: () => this.client.keepAlive() };
@@ -135,10 +141,30 @@ export class ConvertedCall implements RoundHost {
 
   /** No account completed the round. A stream that has begun gets the error as an event. */
   #fail(error: unknown): undefined {
-    if (!this.client.isOpen || !(error instanceof ApiError)) throw error;
+    if (!this.client.isOpen || !(error instanceof ApiError)) {
+      this.#bookRounds();
+      throw error;
+    }
     this.client.push({ kind: 'error', error: { code: error.code, message: error.message } });
     this.client.end();
     this.#abandon(undefined);
+  }
+
+  /** The round has failed: its cost is the operator's. */
+  #bookFailed(fault: AttemptFailure): void {
+    const usage = this.#response?.failedUsage;
+    if (this.#response && usage) this.#book(usage, this.#response, fault);
+  }
+
+  /** The reply fails after rounds that the provider has completed. */
+  #bookRounds(): void {
+    const { spent } = this.rounds;
+    if (spent) this.#book(spent.usage, spent, 'failed');
+  }
+
+  #book(usage: dialects.HubUsage, { account, model }: Pick<RoundResponse, 'account' | 'model'>, fault: AttemptFailure) {
+    const { admission, images } = this.context;
+    admission.bookFailed(images ? withImageTokens(usage) : usage, { account, fault, replyModel: model });
   }
 
   /**
@@ -146,9 +172,11 @@ export class ConvertedCall implements RoundHost {
    * Charges completed rounds and an estimate of the open one, which is aborted before it reports usage.
    */
   #abandon(sentTo: Account | undefined): void {
+    const { call } = this.context;
     const open = this.#openUsage(sentTo);
     const usage = open ? this.rounds.usageWith(open) : this.rounds.spent?.usage;
     const account = open ? (this.#response?.account ?? sentTo) : this.rounds.spent?.account;
+    if (call.isInterrupted && !open) this.#bookFailed('interrupted');
     if (!usage || !account || this.#state === 'complete') return;
     this.#settle(usage, account, this.rounds.items);
   }

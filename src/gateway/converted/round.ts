@@ -45,4 +45,6 @@ export interface RoundResponse extends ResponseHandler {
    * undefined when the client has received nothing of this round.
    */
   estimate(): HubUsage | undefined;
+  /** Of a round that failed: what the provider reported or made. Undefined for nothing. */
+  readonly failedUsage: HubUsage | undefined;
 }

@@ -7,6 +7,7 @@ import { readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import * as dialects from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import * as rules from '../../rules/index.ts';
+import { hasTokens, reportIn } from '../billing/failed-usage.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { ReplyOpening, stillborn } from '../billing/reply-opening.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
@@ -39,6 +40,8 @@ export class StreamResponse implements RoundResponse {
   readonly #opening: ReplyOpening;
   #items: dialects.HubItem[] = [];
   #fault: dialects.Fault | undefined;
+  /** What the end of the reply reports, before it turns out to be a failure. */
+  #finalUsage: dialects.HubUsage | undefined;
   #meter: OutputMeter;
   #lastData = '';
   #earlierData = '';
@@ -90,6 +93,15 @@ export class StreamResponse implements RoundResponse {
    */
   estimate(): dialects.HubUsage {
     return this.#usageOf(this.#decoding.usage, false);
+  }
+
+  get failedUsage(): dialects.HubUsage | undefined {
+    const { upstream } = this.#host.context.pair;
+    const inEvents = (): dialects.HubUsage | undefined =>
+      reportIn(upstream, this.#lastData) ?? reportIn(upstream, this.#earlierData);
+    const reported = this.#finalUsage ?? this.#decoding.usage ?? inEvents();
+    const isUsed = hasTokens(reported) || this.#meter.tokensWith() > 0;
+    return isUsed ? this.#usageOf(reported, false) : undefined;
   }
 
   #usageOf(reported: dialects.HubUsage | undefined, isFinished: boolean): dialects.HubUsage {
@@ -167,6 +179,7 @@ export class StreamResponse implements RoundResponse {
       if (this.#size > rules.REPLY_LIMITS.items) return this.#failWith(TOO_MANY_ITEMS);
       const ready = this.#opening.push(event);
       if (event.kind === 'finish') {
+        this.#finalUsage = event.usage;
         if (!this.#opening.hasBegun) return this.#failWith(stillborn('truncated'));
         if (this.#isContinued(event)) {
           for (const one of ready) if (one.kind !== 'finish') this.#emit(one);

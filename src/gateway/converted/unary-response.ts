@@ -6,6 +6,7 @@ import * as core from '../../core/index.ts';
 import { type Fault, type HubReply, type HubUsage, readReply, unfold } from '../../dialects/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import { type FaultKind, faultRow, JSON_LIMITS, REPLY_LIMITS } from '../../rules/index.ts';
+import { hasTokens, reportIn } from '../billing/failed-usage.ts';
 import { isStillborn, stillborn } from '../billing/reply-opening.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import type { ResponseHead, UpstreamControl } from '../upstream-call.ts';
@@ -28,6 +29,7 @@ export class UnaryResponse implements RoundResponse {
   readonly #upstream: UpstreamControl;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
+  #reported: HubUsage | undefined;
 
   constructor(host: RoundHost, request: RoundRequest, head: ResponseHead, upstream: UpstreamControl) {
     this.account = head.account;
@@ -45,6 +47,16 @@ export class UnaryResponse implements RoundResponse {
     if (this.#host.context.call.isInterrupted) return undefined;
     const output = (): number => core.estimateTokens(cutText(core.concatBuffers(this.#chunks).toString('utf8')));
     return this.#host.usageOf({ reported: undefined, items: [], output, isFinished: false });
+  }
+
+  get failedUsage(): HubUsage | undefined {
+    const { upstream } = this.#host.context.pair;
+    const text = core.concatBuffers(this.#chunks).toString('utf8');
+    const body = core.valueOfJson(text);
+    const output = core.estimateTokens(body === undefined ? cutText(text) : wholeText(upstream.dialect, body));
+    const reported = this.#reported ?? reportIn(upstream, text);
+    if (output === 0 && !hasTokens(reported)) return undefined;
+    return this.#host.usageOf({ reported, items: [], output: () => output, isFinished: false });
   }
 
   onData(chunk: Buffer): boolean {
@@ -92,6 +104,7 @@ export class UnaryResponse implements RoundResponse {
   #onReply(reply: HubReply, output: () => number): Fault | undefined {
     const { rounds, context } = this.#host;
     this.model = reply.model;
+    this.#reported = reply.usage;
     if (sizeOfItems(reply.items) > REPLY_LIMITS.items) return TOO_MANY_ITEMS;
     if (!this.#host.client.hasBegun && isStillborn(reply)) return stillborn('truncated');
     if (rounds.continueAfter({ ...reply, account: this.account }) || rounds.repeatAfter(reply.stop)) {

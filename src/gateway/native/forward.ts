@@ -8,7 +8,7 @@ import { codecOf, type Fault, type HubUsage, type UpstreamFailure } from '../../
 import type { Call } from '../../platform/web/index.ts';
 import type { AccountUse, Affinity } from '../../providers/pool/index.ts';
 import type { UpstreamRequest } from '../../providers/upstream/index.ts';
-import { CANNOT_COUNT_STATUSES, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
+import { CANNOT_COUNT_STATUSES, type FaultKind, type InferenceOperation, inferenceRow } from '../../rules/index.ts';
 import { affinityOf, sessionInHeaders } from '../affinity.ts';
 import { runAttempts } from '../attempts.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
@@ -213,7 +213,8 @@ class NativeCall implements UpstreamCall {
     return this.#context.early?.keepAlive() === true;
   }
 
-  onFailed(): void {
+  onFailed(kind: FaultKind): void {
+    this.response?.bookFailed(kind);
     this.response = undefined;
   }
 

@@ -9,6 +9,7 @@ import { type ClientStream, UNBUFFERED } from '../../platform/web/index.ts';
 import type { TransportError } from '../../providers/upstream/index.ts';
 import * as rules from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
+import { type AttemptFailure, hasTokens } from '../billing/failed-usage.ts';
 import { timesOf } from '../billing/output-meter.ts';
 import { stillborn } from '../billing/reply-opening.ts';
 import { chargedUsage, usageLogFields } from '../billing/usage.ts';
@@ -206,8 +207,10 @@ export class NativeResponse implements ResponseHandler {
     const isWhole = result.isComplete || result.isFinished === true || isEmptied;
     if (error === undefined ? isWhole : result.isComplete && this.#isSse) {
       // A call that ends in the provider's error costs nothing (ADR 13), unless its client has left before. Nor does one without a reply.
-      if (this.#opening || (result.isError && !this.#context.call.isClientGone)) this.#isSettled = true;
-      else this.#settle(result, !result.isError);
+      if (this.#opening || (result.isError && !this.#context.call.isClientGone)) {
+        this.bookFailed(this.#opening ? 'truncated' : (this.#errorOf(result) ?? 'failed'));
+        this.#isSettled = true;
+      } else this.#settle(result, !result.isError);
       this.#finish(result);
       return this.#opening ? 'truncated' : this.#errorOf(result);
     }
@@ -220,6 +223,7 @@ export class NativeResponse implements ResponseHandler {
     const isLeft = this.#context.call.isClientGone;
     if ((error === undefined || isLeft) && this.#hasData && !this.#opening) this.#settle(result, false);
     if (isLeft) return kind;
+    this.bookFailed(kind);
     this.#whenCharged(() => {
       // A truncated JSON body gets its connection closed, so that no client takes it for complete.
       if (this.#isSse) this.#endWithError(result, kind === 'timeout' ? 'timeout' : 'truncated');
@@ -270,13 +274,26 @@ export class NativeResponse implements ResponseHandler {
   onClientGone(): void {
     if (this.#isSettled) return;
     // The server stops, and the client got an error instead of this response.
-    if (this.#isUnsent && this.#context.call.isInterrupted) return;
+    if (this.#isUnsent && this.#context.call.isInterrupted) return this.bookFailed('interrupted');
     const result = this.#tap.end();
     if (result.isError) return;
     const { images } = this.#context.request;
     // The provider makes the pictures although the client does not read them.
     const isDrawing = images !== undefined && result.usage === undefined;
     this.#settle(isDrawing ? { ...result, images: requestedCount(images) } : result, result.isComplete);
+  }
+
+  /** The caller pays nothing for what the provider reported or made before it failed; its cost is the operator's. */
+  bookFailed(fault: AttemptFailure): void {
+    const { admission, canFailOver } = this.#context;
+    if (!admission || this.#isSettled) return;
+    if (this.#opening && canFailOver) this.#tap.push(this.#opening.bytes);
+    const found = this.#tap.end();
+    const result = { ...found, usage: found.usage ?? this.#tap.reportOfCut };
+    const isMade = this.#tap.outputTokens > 0 || (result.images?.count ?? 0) > 0;
+    if (!isMade && !hasTokens(result.usage)) return;
+    const { images, model: replyModel } = result;
+    admission.bookFailed(this.#usageOf(result, false), { account: this.#head.account, fault, images, replyModel });
   }
 
   #settle(result: TapResult, isFinished: boolean): void {

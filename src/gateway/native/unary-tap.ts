@@ -3,8 +3,9 @@
  * and parses all of it only when it is small or unusual.
  */
 import * as core from '../../core/index.ts';
-import { codecOf } from '../../dialects/index.ts';
+import { codecOf, type HubUsage } from '../../dialects/index.ts';
 import type { Dialect } from '../../rules/index.ts';
+import { reportIn } from '../billing/failed-usage.ts';
 import { modelName, withServiceTier } from '../billing/usage.ts';
 import { cutText, wholeText } from '../billing/visible-text.ts';
 import { MODEL_MEMBER } from '../request-scan.ts';
@@ -31,6 +32,10 @@ export class UnaryTap implements taps.Tap {
 
   get outputTokens(): number {
     return this.#isKept ? core.estimateTokens(visibleIn(this.#dialect, this.#body.toString('utf8'))) : 0;
+  }
+
+  get reportOfCut(): HubUsage | undefined {
+    return this.#isKept ? reportIn(codecOf(this.#dialect).upstream, this.#body.toString('utf8')) : undefined;
   }
 
   /** A response too large to keep counts as complete, because its HTTP framing was. */

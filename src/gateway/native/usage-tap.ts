@@ -46,6 +46,8 @@ export interface Tap {
   readonly outputTokens: number;
   /** All content has passed as far as the latest events say, and the provider is about to report usage. */
   readonly isFinishing: boolean;
+  /** A report in a body that is not whole; see `failed-usage.ts`. */
+  readonly reportOfCut?: HubUsage | undefined;
 }
 
 /** A larger response or event is not kept for reading its usage. */

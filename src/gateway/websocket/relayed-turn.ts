@@ -8,6 +8,7 @@ import type { HubUsage } from '../../dialects/index.ts';
 import { type AttemptEnd, type AttemptTrace, type Call, endAttempt } from '../../platform/web/index.ts';
 import { type FaultKind, READ_ON_BYTES } from '../../rules/index.ts';
 import type { Admission } from '../billing/admission.ts';
+import { hasTokens } from '../billing/failed-usage.ts';
 import type { ServingAccount } from '../billing/other-models.ts';
 import { OutputMeter, timesOf } from '../billing/output-meter.ts';
 import { replyPhase } from '../billing/reply-phase.ts';
@@ -15,6 +16,7 @@ import type { InputEstimate } from '../billing/request-tokens.ts';
 import { chargedUsage, sumUsage, usageLogFields } from '../billing/usage.ts';
 import { wholeText } from '../billing/visible-text.ts';
 import { WayUnavailable } from '../client-error.ts';
+import { usageOfResponse } from '../native/searches.ts';
 import { isSuccessEvent, isTerminalEvent, type LifecycleEvent, usageOf } from './lifecycle.ts';
 import type { Turn } from './turn.ts';
 
@@ -99,6 +101,7 @@ export class RelayedTurn {
       this.#steersAccepted = 0;
     } else if (event.type === 'error' && this.#steersSent === 0) {
       this.#status = event.status ?? 500;
+      if (!this.#isLeft) this.#bookFailed('failed');
       return true;
     } else this.#onSteering(event);
     return this.#hasEnded && this.#steersSent === 0 && this.#steersAccepted === 0;
@@ -126,6 +129,7 @@ export class RelayedTurn {
     if (this.#isLeft) return this.abandon();
     if (this.#hasEnded) return this.settle();
     this.#charge();
+    this.#bookFailed(kind);
     // Nothing of the turn has reached the client, so that others may take it.
     this.#ended.reject(this.#trace.firstByteMs === undefined ? new WayUnavailable(error, 'out') : error);
   }
@@ -157,6 +161,7 @@ export class RelayedTurn {
     const usage = usageOf(event);
     if (usage && !usage.estimated) this.#estimate(event, usage);
     else if (isSuccessEvent(event) || this.#isLeft) this.#estimate(event);
+    else this.#bookFailed('failed', usageOfResponse(event.response));
     this.#unreported = undefined;
   }
 
@@ -177,6 +182,15 @@ export class RelayedTurn {
       Math.max(this.#unreported?.tokensWith() ?? 0, estimateTokens(last ? wholeText('responses', last) : ''));
     const usage = chargedUsage(reported, { input: this.#task.inputTokens, output }, false);
     this.#usage = sumUsage(this.#usage, usage);
+  }
+
+  /** A response that has failed costs its caller nothing, and the operator what the provider reported or made. */
+  #bookFailed(fault: FaultKind, reported?: HubUsage): void {
+    const { admission, inputTokens } = this.#task;
+    const output = (): number => this.#unreported?.tokensWith() ?? 0;
+    if (!hasTokens(reported) && output() === 0) return;
+    const usage = chargedUsage(reported, { input: inputTokens, output }, false);
+    admission.bookFailed(usage, { account: this.#account, fault, replyModel: this.#replyModel });
   }
 
   #charge(): void {

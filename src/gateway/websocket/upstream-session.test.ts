@@ -25,12 +25,14 @@ after(() => sim.close());
 function taskOf(text: string, lane = '') {
   const charged: Partial<HubUsage>[] = [];
   const ends: boolean[] = [];
+  const failed: unknown[] = [];
   const replyModels: unknown[] = [];
   const admission: Admission = {
     settle: (usage, { replyModel }) => {
       charged.push(usage);
       if (replyModel !== undefined) replyModels.push(replyModel);
     },
+    bookFailed: (usage, { fault }) => void failed.push([usage.input, usage.output, fault]),
     release: () => {},
     flushed: () => Promise.resolve(),
   };
@@ -51,6 +53,7 @@ function taskOf(text: string, lane = '') {
   return {
     task: { call, turn, admission, text, inputTokens: () => 10 },
     charged,
+    failed,
     replyModels,
     ends,
     answer: response,
@@ -120,13 +123,22 @@ test('relayed turn sums usage over responses, estimates a missing one, and charg
   assert.deepEqual([input, output, estimated], [10, estimateTokens(words.repeat(4)), true]);
 });
 
-test('relayed turn costs nothing when its response failed', async () => {
-  const { task, charged } = taskOf('x');
+test('relayed turn costs its caller nothing when its response failed, and the operator what was reported', async () => {
+  const { task, charged, failed } = taskOf('x');
   const turn = new RelayedTurn(task, ACCOUNT);
   turn.onEvent(event('response.failed', { response: { id: 'r', usage: usage(9) } }));
   turn.settle();
   await turn.ended;
   assert.deepEqual(charged, []);
+  assert.deepEqual(failed, [[9, 9, 'failed']]);
+  const cut = taskOf('x');
+  const other = new RelayedTurn(cut.task, ACCOUNT);
+  other.onEvent(event('response.created', { response: { id: 'r' } }));
+  other.onOutput(JSON.stringify({ type: 'response.output_text.delta', delta: 'some words' }));
+  other.fail('failed', fail('upstream_error'));
+  await assert.rejects(other.ended);
+  assert.deepEqual(cut.charged, []);
+  assert.deepEqual(cut.failed, [[10, estimateTokens('some words'), 'failed']]);
 });
 
 test('relayed turn tells which model its response names', async () => {

@@ -32,7 +32,14 @@ export function dailySums(records: readonly UsageRecord[], costs: ProviderCosts)
 class Counters {
   readonly #counts = new Map<Counter, bigint>([...DAILY_SUMS, 'charged' as const].map((name) => [name, 0n]));
 
-  addRecord({ usage, images, nanos, estimated }: UsageRecord, cost: bigint | undefined): void {
+  addRecord(record: UsageRecord, cost: bigint | undefined): void {
+    this.#add('cost_nanos', cost);
+    this.#add('cost_unknown', cost === undefined ? 1 : 0);
+    if (record.fault === undefined) this.#addCall(record);
+    else this.#add('failed_cost_nanos', cost);
+  }
+
+  #addCall({ usage, images, nanos, estimated }: UsageRecord): void {
     this.#add('requests', 1);
     this.#add('input_tokens', usage.input);
     this.#add('cached_input_tokens', usage.cacheRead);
@@ -45,8 +52,6 @@ class Counters {
     this.#add('images', images);
     this.#add('nanos', nanos);
     this.#add('estimated', estimated ? 1 : 0);
-    this.#add('cost_nanos', cost);
-    this.#add('cost_unknown', cost === undefined ? 1 : 0);
     this.#add('charged', nanos > 0n ? 1 : 0);
   }
 

@@ -52,7 +52,7 @@ const near = (id: string, seconds: number): RawBuilder<unknown> =>
  */
 export async function recordOfRequest(db: Db, call: Readonly<Record<'id' | 'userId' | 'keyId', string>>) {
   const { id, userId, keyId } = call;
-  const own = sql`request_id = ${id} and user_id = ${userId} and key_id = ${keyId}`;
+  const own = sql`request_id = ${id} and user_id = ${userId} and key_id = ${keyId} and fault is null`;
   return firstRow(db)<Row<'usage_records'>>`
     (select * from usage_records
      where ${own} and at between ${near(id, -NEAR_SECONDS.before)} and ${near(id, NEAR_SECONDS.after)} limit 1)

@@ -276,6 +276,7 @@ const rowOf = (record: UsageRecord, cost: bigint | undefined) => {
     price_id: record.priceId,
     estimated: record.estimated,
     cost_nanos: cost,
+    fault: record.fault,
   } satisfies Partial<Record<keyof database.Rows['usage_records'], database.CopiedValue>>;
 };
 

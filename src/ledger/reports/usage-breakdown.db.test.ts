@@ -53,8 +53,9 @@ const records = fc
     images: fc.nat(3),
     nanos: fc.bigInt(1n, 9_999n),
     estimated: fc.boolean(),
+    fault: fc.constantFrom(...Array<undefined>(5), 'truncated'),
   })
-  .map(({ userId, nanos, ...fields }) => usageRecord(userId, nanos, fields));
+  .map(({ userId, nanos, ...fields }) => usageRecord(userId, fields.fault === undefined ? nanos : 0n, fields));
 
 const breakdowns: fc.Arbitrary<BreakdownQuery & { limit: number }> = fc
   .record({
@@ -169,19 +170,22 @@ async function sumRecords({ start, end, by, only }: BreakdownQuery): Promise<rea
   const shown = by.map((name) => sql`${columnOf(name)}${name === 'day' ? sql`::text` : sql``} as ${sql.ref(name)},`);
   const filters = Object.entries(only).map(([name, value]) => sql`and ${columnOf(name as Dimension)} = ${value}`);
   const { rows } = await sql<BreakdownRow>`
-    select ${sql.join(shown, sql` `)} count(*) as requests, ${total('input_tokens')}, ${total('cached_input_tokens')},
+    select ${sql.join(shown, sql` `)} count(*) filter (where fault is null) as requests, ${total('input_tokens')}, ${total('cached_input_tokens')},
       ${total('cache_write_tokens')}, ${total('output_tokens')}, ${total('reasoning_tokens')},
-      coalesce(sum((usage ->> 'inputAudio')::bigint), 0)::bigint as audio_tokens,
-      coalesce(sum((usage ->> 'outputImage')::bigint), 0)::bigint as image_tokens,
-      coalesce(sum((usage ->> 'searches')::bigint), 0)::bigint as searches,
-      ${total('images')}, ${total('nanos')}, count(*) filter (where estimated) as estimated, ${total('cost_nanos')},
-      count(*) filter (where cost_nanos is null) as cost_unknown
+      coalesce(sum((usage ->> 'inputAudio')::bigint) filter (where fault is null), 0)::bigint as audio_tokens,
+      coalesce(sum((usage ->> 'outputImage')::bigint) filter (where fault is null), 0)::bigint as image_tokens,
+      coalesce(sum((usage ->> 'searches')::bigint) filter (where fault is null), 0)::bigint as searches,
+      ${total('images')}, ${total('nanos')}, count(*) filter (where estimated and fault is null) as estimated,
+      coalesce(sum(cost_nanos), 0)::bigint as cost_nanos, count(*) filter (where cost_nanos is null) as cost_unknown,
+      coalesce(sum(cost_nanos) filter (where fault is not null), 0)::bigint as failed_cost_nanos
     from usage_records where (at at time zone 'UTC')::date between ${start}::date and ${end}::date ${sql.join(filters, sql` `)}
     ${columns.length > 0 ? sql`group by ${sql.join(columns)} order by ${sql.join(columns)}` : sql``}`.execute(db);
   return rows;
 }
 
-const total = (name: string) => sql`coalesce(sum(${sql.ref(name)}), 0)::bigint as ${sql.ref(name)}`;
+/** What failed attempts have used counts in their cost alone. */
+const total = (name: string) =>
+  sql`coalesce(sum(${sql.ref(name)}) filter (where fault is null), 0)::bigint as ${sql.ref(name)}`;
 
 test('a month is not summed while its records are on their way, and is summed again after them', async () => {
   await events.written([usageRecord('ann', 1n, { at: now - 100 * DAY_MS })]);

@@ -4,13 +4,15 @@ import { formatNanos } from '../../core/index.ts';
 import type { Db } from '../../platform/db/index.ts';
 import type { Dimension, OperatorMeasures, UserMeasures } from '../../schemas/index.ts';
 import { DAILY_SUMS } from '../usage-record.ts';
-import { DIMENSION_COLUMNS, isDaily, sumsOf } from './usage-sums.ts';
+import { DIMENSION_COLUMNS, isDaily, OF_CALLS, sumsOf } from './usage-sums.ts';
 
 export interface BreakdownQuery {
   readonly start: string;
   readonly end: string;
   readonly by: readonly Dimension[];
   readonly only: Partial<Record<Dimension, string>>;
+  /** Without rows of nothing but the cost of failed attempts, for users. */
+  readonly isOfCalls?: boolean | undefined;
   /** By the dimensions without one. */
   readonly order?: { readonly by: SortedMeasure; readonly isAscending: boolean } | undefined;
   /** The values of `by` in the last row of the previous page; in an order, its value comes first. */
@@ -51,12 +53,12 @@ export function breakdownQuery(query: BreakdownQuery): RawBuilder<BreakdownRow> 
  * Groups and order name plain columns, so that PostgreSQL reads a page
  * from an index instead of sorting the whole period.
  */
-function allRows({ start, end, by, only, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
+function allRows({ start, end, by, only, isOfCalls, after, limit }: BreakdownQuery): RawBuilder<BreakdownRow> {
   const columns = by.map((name) => columnOf('sums', name));
   return sql<BreakdownRow>`
     select ${sql.join([...by.map((name) => sql`${shown('sums', name)} as ${sql.ref(name)}`), ...SUMS])}
     from ${sumsOf({ start, end }, [...by, ...namesOf(only)])} sums
-    where ${matching('sums', only)} ${after ? laterThan('sums', by, after) : sql``}
+    where ${matching('sums', { only, isOfCalls })} ${after ? laterThan('sums', by, after) : sql``}
     ${columns.length > 0 ? sql`group by ${sql.join(columns)} order by ${sql.join(columns)}` : sql``}
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
@@ -86,13 +88,16 @@ function sortedLines(query: BreakdownQuery, { by: measure, isAscending }: NonNul
  * has rows, and one more for the rest of the group in which the previous page ended.
  * PostgreSQL reads their days group by group, until the page is full.
  */
-function pageOfGroups({ start, end, by, only, after }: BreakdownQuery, limit: number): RawBuilder<BreakdownRow> {
+function pageOfGroups(
+  { start, end, by, only, isOfCalls, after }: BreakdownQuery,
+  limit: number,
+): RawBuilder<BreakdownRow> {
   const count = by.findIndex((_, n) => isDaily(by.slice(0, n + 1)));
   const leading = by.slice(0, count);
   const columns = sql.join(leading.map((name) => columnOf('sums', name)));
   const groups = sql`
     select ${columns} from ${sumsOf({ start, end }, [...leading, ...namesOf(only)])} sums
-    where ${matching('sums', only)} ${after ? sql`and (${columns}) >= (${valuesOf(leading, after)})` : sql``}
+    where ${matching('sums', { only, isOfCalls })} ${after ? sql`and (${columns}) >= (${valuesOf(leading, after)})` : sql``}
     group by ${columns} order by ${columns} limit ${limit + 1}`;
   const sameGroup = leading.map((name) => sql`${columnOf('days', name)} = ${columnOf('leading', name)}`);
   const rest = by.slice(count);
@@ -107,7 +112,7 @@ function pageOfGroups({ start, end, by, only, after }: BreakdownQuery, limit: nu
     from (${groups}) "leading" cross join lateral (
       select ${restColumns}, ${sql.join(SUMS)} from usage_daily days
       where day between ${start}::date and ${end}::date
-        and ${sql.join(sameGroup, sql` and `)} and ${matching('days', only)}
+        and ${sql.join(sameGroup, sql` and `)} and ${matching('days', { only, isOfCalls })}
       group by ${restColumns}) sums
     where ${after ? sql`(${order}) > (${valuesOf(by, after)})` : sql`true`}
     order by ${order} limit ${limit}`;
@@ -122,8 +127,14 @@ const shown = (table: string, name: Dimension) =>
 
 const namesOf = (only: BreakdownQuery['only']) => Object.keys(only) as Dimension[];
 
-const matching = (table: string, only: BreakdownQuery['only']): RawBuilder<unknown> =>
-  sql.join([sql`true`, ...namesOf(only).map((name) => sql`${columnOf(table, name)} = ${only[name]}`)], sql` and `);
+const matching = (
+  table: string,
+  { only, isOfCalls }: Pick<BreakdownQuery, 'only' | 'isOfCalls'>,
+): RawBuilder<unknown> =>
+  sql.join(
+    [isOfCalls ? OF_CALLS : sql`true`, ...namesOf(only).map((name) => sql`${columnOf(table, name)} = ${only[name]}`)],
+    sql` and `,
+  );
 
 /** Also repeats the condition for the first column alone, which an index supports for any order of the others. */
 function laterThan(table: string, by: readonly Dimension[], after: readonly string[]): RawBuilder<unknown> {
@@ -165,6 +176,7 @@ const MEASURES = {
     margin: (row) => (row.cost_unknown > 0n ? null : formatNanos(row.nanos - row.cost_nanos)),
     known_cost: (row) => formatNanos(row.cost_nanos),
     unknown_cost_requests: (row) => Number(row.cost_unknown),
+    failed_cost: (row) => formatNanos(row.failed_cost_nanos),
   },
   user: { ...COUNTS, charge: (row) => formatNanos(row.nanos) },
 } as const satisfies {

@@ -5,6 +5,7 @@ import * as database from '../../platform/db/index.ts';
 import type * as schemas from '../../schemas/index.ts';
 import { hasSpendLimit, lifeSpending, readSpent, type SpentRow } from '../admission/spend-limits.ts';
 import { unknownWallet } from '../wallets/wallets.ts';
+import { OF_CALLS } from './usage-sums.ts';
 
 export interface PeriodQuery {
   readonly start_date?: string | undefined;
@@ -211,7 +212,7 @@ export const dailyQuery = (userId: string, days: readonly string[]) => sql<Daily
     ${sql.join(SUMS.map((name) => sql`sum(${sql.ref(name)})::bigint as ${sql.ref(name)}`))},
     coalesce(sum(requests) filter (where operation in ('tasks.create', 'videos.create')), 0)::bigint as video_tasks
   from usage_daily
-  where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date
+  where user_id = ${userId} and day between ${days[0]}::date and ${days.at(-1)}::date and ${OF_CALLS}
   group by day, model order by day, model`;
 
 const readDaily = async (db: database.Db, userId: string, days: readonly string[]): Promise<readonly DailyRow[]> =>
@@ -275,7 +276,7 @@ export async function keySpending(db: database.Db, key: core.LimitedKey, { start
   const { id, spendId = id, userId } = key;
   const { rows } = await sql<{ day: string; nanos: core.Nanos }>`
     select day::text as day, sum(nanos)::bigint as nanos from usage_daily
-    where user_id = ${userId} and day between ${start}::date and ${end}::date
+    where user_id = ${userId} and day between ${start}::date and ${end}::date and ${OF_CALLS}
       and key_id in (select k.id from keys k where k.user_id = ${userId} and coalesce(k.spend_id, k.id) = ${spendId})
     group by day order by day`.execute(db);
   return rows;

@@ -19,6 +19,9 @@ export interface Days {
   readonly end: string;
 }
 
+/** Rows that have calls. The others have only what failed attempts cost the operator, which users never see. */
+export const OF_CALLS = sql<boolean>`requests > 0`;
+
 const isByUser = (used: readonly Dimension[]): boolean => used.includes('user') || used.includes('key');
 
 /** Only the daily sums have these dimensions. */

@@ -109,6 +109,7 @@ export async function chargedRequest(db: Db, row: RequestRow): Promise<ChargedRe
     .select(['nanos', 'cost_nanos', 'price_id', 'account_id', 'estimated', ...ledger.USAGE_COLUMNS])
     .where(ledger.isOfRequest(row.id))
     .where('user_id', '=', row.user_id)
+    .where('fault', 'is', null)
     .limit(1)
     .executeTakeFirst();
   return record && { ...record, usage: ledger.unpackUsage(record) as unknown as ChargedRequest['usage'] };

@@ -3,7 +3,7 @@
  * where their sums are not known.
  */
 import { sql } from 'kysely';
-import { codeOf, DAY_MS, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
+import { codeOf, DAY_MS, formatNanos, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
 import * as database from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
@@ -17,6 +17,7 @@ export const HOUR_LOCK = 0x72657168;
 const KEPT_HOURS = 4;
 
 export type EntryCosts = ReadonlyMap<RequestEntry, Nanos>;
+type AttemptCosts = ReadonlyMap<AttemptTrace, Nanos>;
 
 export class RequestWriter {
   readonly #db: database.Db;
@@ -39,7 +40,8 @@ export class RequestWriter {
   async write(entries: readonly RequestEntry[]): Promise<EntryCosts> {
     for (const day of new Set(entries.map(({ at }) => Math.floor(at / DAY_MS)))) await this.#createDay(day);
     const costs = await this.#costsOf(entries);
-    const rows = await database.encodeRows(entries, (entry) => rowOf(entry, costs.get(entry)));
+    const spent = await this.#costsInVain(entries);
+    const rows = await database.encodeRows(entries, (entry) => rowOf(entry, costs.get(entry), spent));
     const hours = [...new Set(entries.map(hourOf))].sort((a, b) => a - b);
     const insert = (batch: Pick<Batch, 'sums' | 'due'>) =>
       this.#db.transaction().execute((tx) => insertEntries(tx, { entries, rows, hours, ...batch }));
@@ -83,6 +85,14 @@ export class RequestWriter {
     return new Map([...costs].map(([{ entry }, nanos]) => [entry, nanos]));
   }
 
+  /** Of failed attempts; calls with one are few. */
+  async #costsInVain(entries: readonly RequestEntry[]): Promise<AttemptCosts> {
+    const attempts = entries.flatMap(({ trace }) => trace.attempts);
+    const spent = attempts.flatMap((attempt) => (attempt.spent ? [{ ...attempt.spent, attempt }] : []));
+    const costs = await providerCosts(this.#db, spent, this.#log);
+    return new Map([...costs].map(([{ attempt }, nanos]) => [attempt, nanos]));
+  }
+
   async #createDay(day: number): Promise<void> {
     if (this.#days.has(day)) return;
     await sql`select request_day(${utcDay(day * DAY_MS)}::date)`.execute(this.#db);
@@ -112,7 +122,7 @@ const round = (ms: number | undefined): number | undefined =>
 
 const SESSION_BITS = 2 ** 48;
 
-const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
+const rowOf = (entry: RequestEntry, cost: Nanos | undefined, spent: AttemptCosts) => {
   const { trace, charge } = entry;
   const [groupPpm, userPpm] = charge?.multipliersPpm ?? [];
   return {
@@ -133,7 +143,7 @@ const rowOf = (entry: RequestEntry, cost: Nanos | undefined) => {
     error: entry.error,
     message: storable(entry.message),
     account_id: trace.attempts.at(-1)?.accountId,
-    ...attemptsOf(entry),
+    ...attemptsOf(entry, spent),
     dropped: namesOf(trace.dropped),
     changed: namesOf(trace.changed),
     first_byte_ms: round(entry.firstByteMs),
@@ -176,17 +186,19 @@ function usageOf(charge: RequestEntry['charge']): Partial<UsageColumns> {
  * Most calls have one attempt, and the row has all of it but two times: those take a twentieth of the space of the
  * list.
  */
-function attemptsOf({ trace, status }: RequestEntry) {
+function attemptsOf({ trace, status }: RequestEntry, spent: AttemptCosts) {
   const { attempts, upstreamModel } = trace;
   const [only] = attempts;
   const none = { attempts: undefined, attempt_start_ms: undefined, attempt_end_ms: undefined };
   if (!only) return none;
-  const { start_ms, end_ms, message, ...attempt } = attemptOf(only);
+  const shown = attempts.slice(0, MAX_NAMES).map((made) => attemptOf(made, spent.get(made)));
+  const { start_ms, end_ms, message, usage, ...attempt } = shown[0] ?? attemptOf(only);
   const isPlain =
     attempt.outcome === 'ok' && attempt.status === status && only.model === upstreamModel && only.groupId === undefined;
-  if (attempts.length === 1 && isPlain && message === undefined && end_ms !== undefined)
+  const isWhole = message === undefined && usage === undefined && end_ms !== undefined;
+  if (attempts.length === 1 && isPlain && isWhole)
     return { ...none, attempt_start_ms: start_ms, attempt_end_ms: end_ms };
-  return { ...none, attempts: JSON.stringify(attempts.slice(0, MAX_NAMES).map(attemptOf)) };
+  return { ...none, attempts: JSON.stringify(shown) };
 }
 
 export function shownAttempts(row: RequestRow): readonly object[] {
@@ -213,7 +225,7 @@ const withMessage = ({ words, ...attempt }: StoredAttempt): object =>
   words === undefined ? attempt : { ...attempt, message: words };
 
 /** An attempt as the column `attempts` holds it; `fault` names the kind of a failure. */
-const attemptOf = (attempt: AttemptTrace) => ({
+const attemptOf = (attempt: AttemptTrace, cost?: Nanos) => ({
   group: attempt.groupId,
   account: attempt.accountId,
   model: storable(attempt.model),
@@ -225,6 +237,8 @@ const attemptOf = (attempt: AttemptTrace) => ({
   end_ms: round(attempt.lastByteMs === undefined || isFault(attempt.outcome) ? attempt.endMs : attempt.lastByteMs),
   message: storable(attempt.message),
   request_id: attempt.providerRequestId,
+  usage: attempt.spent && { ...attempt.spent.usage, tier: storable(attempt.spent.usage.tier) },
+  cost: cost === undefined ? undefined : formatNanos(cost),
 });
 
 interface Batch {

@@ -32,6 +32,8 @@ export interface AttemptTrace {
    * The client's error has the provider's message, which may quote the request; `message` is what may be kept of it.
    */
   isQuoted?: boolean;
+  /** What it has used although it failed. */
+  spent?: SpentInVain;
   /** Only while traces are exported. */
   sample?: ReplySample;
 }
@@ -46,6 +48,9 @@ export interface ChargeTrace {
   /** Parts per million: of the group, of the user. */
   readonly multipliersPpm: readonly bigint[];
 }
+
+/** Nothing is charged for it, and the provider bills it. */
+export type SpentInVain = Pick<ChargeTrace, 'usage' | 'priceId' | 'estimated' | 'accountId'>;
 
 export class CallTrace {
   readonly attempts: AttemptTrace[] = [];
@@ -81,6 +86,12 @@ export class CallTrace {
     const attempt: AttemptTrace = { accountId, groupId: this.#fallbackGroup, model: this.upstreamModel, startMs };
     this.attempts.push(attempt);
     return attempt;
+  }
+
+  /** Of the newest attempt on the account. */
+  spendInVain(spent: SpentInVain): void {
+    const attempt = this.attempts.findLast((one) => one.accountId === spent.accountId && one.spent === undefined);
+    if (attempt) attempt.spent = spent;
   }
 }
 

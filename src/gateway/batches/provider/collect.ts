@@ -14,6 +14,7 @@ import {
   PROVIDER_BATCHES,
 } from '../../../rules/index.ts';
 import { recordOf, type Terms, termsOf } from '../../background/settle.ts';
+import { hasTokens } from '../../billing/failed-usage.ts';
 import { chargedUsage } from '../../billing/usage.ts';
 import { UnaryTap } from '../../native/unary-tap.ts';
 import { findBatch } from '../batch-store.ts';
@@ -111,8 +112,12 @@ function chargeOf(
   const tap = new UnaryTap(DIALECTS[operation] ?? 'chat');
   if (outcome.state === 'succeeded' && outcome.body) tap.push(outcome.body);
   const { usage: found, isError, id, ownedIds, model: replyModel } = tap.end();
-  if (isError) return undefined;
   const reported = found?.estimated || found?.invalid !== undefined ? undefined : found;
+  if (isError) {
+    if (!hasTokens(reported)) return undefined;
+    const usage = { ...reported, tier: 'batch' };
+    return { record: recordOf(services, row, terms, { usage, replyModel, fault: 'failed' }), stored: undefined };
+  }
   const output = () => (inferenceRow(operation).vectors ? 0 : tap.outputTokens);
   const used = chargedUsage(reported, { input: () => Number(line.input_tokens), output }, true);
   const usage = { ...used, tier: 'batch' };
