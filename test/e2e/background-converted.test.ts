@@ -70,6 +70,7 @@ const charges = ({ id }: User) =>
     .selectFrom('usage_records')
     .select(['nanos', 'input_tokens', 'output_tokens', 'estimated', 'account_id'])
     .where('user_id', '=', id)
+    .where('fault', 'is', null)
     .execute();
 const heldBy = async ({ id }: User): Promise<bigint> => {
   const row = await db().selectFrom('wallets').select('held').where('user_id', '=', id).executeTakeFirstOrThrow();
@@ -200,6 +201,8 @@ describe('a background response that does not complete', () => {
       assert.equal(failed.status, 'failed', fault);
       assert.ok(failed.error?.message, fault);
       assert.deepEqual(await charges(user), [], fault);
+      const failures = await db().selectFrom('usage_records').select('nanos').where('user_id', '=', user.id).execute();
+      assert.deepEqual(failures, fault === '@status=400' ? [] : [{ nanos: 0n }], 'the operator bears what was made');
       assert.equal(await heldBy(user), 0n);
       const [last] = (await Array.fromAsync(await client.responses.retrieve(id, { stream: true }))).slice(-1);
       assert.equal(last?.type, 'response.failed');

@@ -84,6 +84,7 @@ const charges = ({ id }: User) =>
     .selectFrom('usage_records')
     .select(['nanos', 'input_tokens', 'output_tokens', 'estimated'])
     .where('user_id', '=', id)
+    .where('fault', 'is', null)
     .execute();
 const heldBy = async ({ id }: User): Promise<bigint> => {
   const row = await gateway.context.database.db

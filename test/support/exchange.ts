@@ -134,6 +134,9 @@ class RecordingLedger {
       };
     },
     checkSpend: () => {},
+    recordFailed: ({ charge }: UsageRecord) => {
+      if (charge !== 0n) throw new Error('a failed attempt was charged');
+    },
     whenWrittenOrFailed: () => Promise.resolve(),
   } as unknown as Metering;
 }

@@ -43,7 +43,7 @@ export interface RunEnd {
   readonly content: StoringContent;
   readonly charged: (settling.BackgroundCharge & { readonly accountId: string }) | undefined;
   /** What the attempts have used that failed. */
-  readonly failedAttempts?: readonly settling.FailedAttempt[];
+  readonly failedAttempts?: readonly settling.AttemptInVain[];
 }
 
 /** False when the response has ended already. */

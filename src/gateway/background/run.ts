@@ -14,7 +14,7 @@ import { type StoredContent, type StoringContent, textOfContent } from '../store
 import { EventLog } from './reader.ts';
 import { endRun, type RunEnd } from './run-rows.ts';
 import { RunSink } from './run-sink.ts';
-import type { BackgroundServices, FailedAttempt } from './settle.ts';
+import type { AttemptInVain, BackgroundServices } from './settle.ts';
 
 type Snapshot = StoredContent['response'];
 
@@ -44,7 +44,7 @@ export class Run {
   readonly #items: unknown[] = [];
   #terminal: { readonly type: string; readonly response: Snapshot } | undefined;
   #settled: RunEnd['charged'];
-  readonly #failedAttempts: FailedAttempt[] = [];
+  readonly #failedAttempts: AttemptInVain[] = [];
   #cut: 'cancelled' | 'shutting_down' | undefined;
 
   constructor(options: RunOptions) {

@@ -81,7 +81,7 @@ export async function settleResponse(services: BackgroundServices, tx: Tx, row: 
     where id = ${row.response_id} and user_id = ${row.user_id}`.execute(tx);
 }
 
-export interface FailedAttempt extends Pick<BackgroundCharge, 'usage' | 'replyModel'> {
+export interface AttemptInVain extends Pick<BackgroundCharge, 'usage' | 'replyModel'> {
   readonly accountId: string | null;
   readonly fault: AttemptFailure;
 }
@@ -91,7 +91,7 @@ export async function bookFailed(
   services: BackgroundServices,
   tx: Tx,
   row: BackgroundRow,
-  { usage, replyModel, accountId, fault }: FailedAttempt,
+  { usage, replyModel, accountId, fault }: AttemptInVain,
 ): Promise<void> {
   const { catalog, log } = services;
   const terms = await termsOf(tx, row, catalog());
@@ -132,7 +132,7 @@ export function recordOf(
   { catalog, clock }: Pick<BackgroundServices, 'catalog' | 'clock'>,
   row: ChargedRow & { readonly operation: string },
   { held, ...call }: Terms,
-  { usage: used, replyModel, fault }: Pick<BackgroundCharge, 'usage' | 'replyModel'> & Partial<FailedAttempt>,
+  { usage: used, replyModel, fault }: Pick<BackgroundCharge, 'usage' | 'replyModel'> & Partial<AttemptInVain>,
 ): ledger.UsageRecord {
   const account = catalog().account(row.account_id, row.group_id);
   const { usage, rates, priceId, ratesOf } = pricedUsage(used, call, { account, replyModel });
