@@ -41,7 +41,7 @@ function readCandidate(chunk: JsonObject, parts: JsonObject[]): StreamResult | u
   const candidates = list(chunk, 'candidates');
   demand(candidates.length === 1, 'one candidate');
   const candidate = candidates[0] as JsonObject;
-  only(candidate, ['content', 'finishReason', 'finishMessage', 'index'], 'a candidate');
+  only(candidate, ['content', 'finishReason', 'finishMessage', 'index', 'groundingMetadata'], 'a candidate');
   demand(candidate.index === 0, 'the index of the candidate');
   const content = object(candidate, 'content');
   demand(content.role === 'model', 'the role of the content');

@@ -7,8 +7,11 @@ import { FINISH_REASONS } from '../stop-reason.ts';
 import { signatureForClient } from '../thought-signature.ts';
 import { encodeUsage } from '../usage.ts';
 import { ISSUER, type WirePart } from '../wire.ts';
+import { Grounding } from './grounding.ts';
 
 export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject {
+  const grounding = new Grounding();
+  for (const item of reply.items) grounding.addItem(item);
   const parts = reply.items.flatMap((item) => completeParts(item, context));
   const refusals = reply.items.flatMap((item) => (item.kind === 'message' ? item.parts : [])).map(refusalOf);
   return {
@@ -17,6 +20,7 @@ export function encodeReply(reply: HubReply, context: ReplyContext): JsonObject 
         content: { parts: parts.length > 0 ? parts : [{ text: '' }], role: 'model' },
         ...encodeFinish(reply.stop, reply.refusal ?? refusals.join('')),
         index: 0,
+        ...grounding.member,
       },
     ],
     usageMetadata: encodeUsage(reply.usage),

@@ -90,3 +90,34 @@ test('generate stream encoder writes heartbeats and pings as separate comments',
 test('every hub stop has a finish reason in upper case', () => {
   for (const reason of Object.values(FINISH_REASONS)) assert.match(reason, /^[A-Z_]+$/);
 });
+
+test('generate encoders show the sources of a reply as grounding metadata, by the bytes of the text', () => {
+  const source = (url: string, start: number, end: number) => ({ url, title: url.slice(8), start, end });
+  const [a, b] = ['https://a.example', 'https://b.example'];
+  const text = 'Über Bäche [1][2], und mehr [1].';
+  const annotations = [source(b, 14, 17), source(a, 11, 14), source(a, 28, 31), source(b, 28, 31)];
+  const search = {
+    kind: 'server_call',
+    id: 'ws_1',
+    tool: 'web_search',
+    issuer: 'responses',
+    status: 'completed',
+    queries: ['brooks'],
+  } as const;
+  const message = { kind: 'message', role: 'assistant', parts: [{ kind: 'text', text, annotations }] } as const;
+  const replied = reply([search, message]);
+  const expected = {
+    webSearchQueries: ['brooks'],
+    groundingChunks: [{ web: { uri: b, title: 'b.example' } }, { web: { uri: a, title: 'a.example' } }],
+    groundingSupports: [
+      { segment: { startIndex: 13, endIndex: 16, text: '[1]' }, groundingChunkIndices: [1] },
+      { segment: { startIndex: 16, endIndex: 19, text: '[2]' }, groundingChunkIndices: [0] },
+      { segment: { startIndex: 30, endIndex: 33, text: '[1]' }, groundingChunkIndices: [1, 0] },
+    ],
+  };
+  const chunks = chunksOf(encodeStream(unfold(replied))).map(({ data }) => JSON.parse(data));
+  assert.deepEqual(chunks.at(-1).candidates[0].groundingMetadata, expected);
+  const [candidate] = (encodeReply(replied, clientContext()) as { candidates: { groundingMetadata?: unknown }[] })
+    .candidates;
+  assert.deepEqual(candidate?.groundingMetadata, expected);
+});

@@ -12,6 +12,7 @@ import { encodeError } from '../errors.ts';
 import { encodeUsage } from '../usage.ts';
 import type { WirePart } from '../wire.ts';
 import { encodeFinish, endParts } from './encode-reply.ts';
+import { Grounding } from './grounding.ts';
 
 export function openEncoder(context: ReplyContext): StreamEncoder {
   const tail = chunkTail(context, context.requestId);
@@ -21,6 +22,7 @@ export function openEncoder(context: ReplyContext): StreamEncoder {
     after: afterPart(tail),
     serializer: new ItemSerializer(),
     refusal: '',
+    grounding: new Grounding(),
     done: false,
   };
   return {
@@ -37,6 +39,7 @@ interface State {
   tail: string;
   readonly serializer: ItemSerializer;
   refusal: string;
+  readonly grounding: Grounding;
   done: boolean;
 }
 
@@ -61,7 +64,9 @@ const writeEvent = forKind<HubEvent, State, string>({
     state.done = true;
     const { finishReason, finishMessage } = encodeFinish(event.stop, event.refusal ?? state.refusal);
     const message = finishMessage === undefined ? '' : `,"finishMessage":${JSON.stringify(finishMessage)}`;
-    const end = `${AFTER_PART},"finishReason":"${finishReason}"${message},"index":0}]`;
+    const grounding = JSON.stringify(state.grounding.member).slice(1, -1);
+    const members = `"finishReason":"${finishReason}"${message},"index":0${grounding && `,${grounding}`}`;
+    const end = `${AFTER_PART},${members}}]`;
     const usage = JSON.stringify(encodeUsage(event.usage));
     return `${BEFORE_PART}{"text":""}${end},"usageMetadata":${usage},${state.tail}\n\n`;
   },
@@ -88,6 +93,7 @@ function writeItemEvent(event: ItemEvent, state: State): string {
 }
 
 function writeItemEnd(item: HubItem, state: State): string {
+  state.grounding.addItem(item);
   let text = '';
   for (const part of endParts(item)) text += chunk(part, state);
   return text;
