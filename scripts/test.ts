@@ -120,7 +120,7 @@ function prepareEnvironment(): number {
   const limitMs = Number(env.TEST_TIMEOUT_MS ?? (values.explore ? 3_600_000 : 240_000));
   // Each process loads the same modules; from the compile cache they load three times as fast.
   env.NODE_COMPILE_CACHE ??= resolve('node_modules/.cache/compiled');
-  // A group of files takes a minute, and several when the machine is busy.
+  // Of one file, also in a group.
   env.TEST_FILE_MS ??= String(3 * limitMs);
   return limitMs;
 }

@@ -238,6 +238,7 @@ describe("OpenAI's batches", () => {
     provider.stalls = /^GET .*\/err_/;
     await provider.finish(there, 'expired');
     await until('the first result', async () => (await resultsOf(id)) === 1);
+    await until('the stalled errors', () => provider.log.some((line) => provider.stalls?.test(line)));
     there.status = 'failed';
     provider.resume();
     const done = await ended(client(), id);

@@ -5,6 +5,7 @@
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { childCpuMs } from './cpu-time.ts';
+import { beginFileLimit } from './file-limit.ts';
 
 export interface FileCost {
   readonly file: string;
@@ -39,6 +40,7 @@ export function measureFile(file: string, load: () => void): { begin(): void; en
   return {
     begin: () => {
       current = file;
+      beginFileLimit();
       begun = { cpu: cpuMs(), wall: performance.now() };
     },
     end: () => {
