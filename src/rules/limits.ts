@@ -82,6 +82,9 @@ export const REQUEST_JSON_LIMITS = {
   marked: new Set<string>(TURN_MEMBERS),
 } as const;
 
+/** Of bodies to operators' and the console's APIs; the largest are lists of hundreds of names. */
+export const OPERATOR_JSON_LIMITS = { depth: JSON_LIMITS.depth, tokens: 10_000 } as const;
+
 /**
  * Read on the event loop: texts of agents are long with few values, 2 ms native and 6 ms converted; a thread costs 1 to
  * 3 ms of copies. `steps`: with media.

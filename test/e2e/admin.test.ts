@@ -886,3 +886,21 @@ test('WRITES has an example of every admin operation that changes something', ()
   );
   assert.deepEqual(Object.keys(WRITES).toSorted(), writes.toSorted());
 });
+
+test('a body of thousands of values is refused before it is validated, on every API of operators and people', async () => {
+  const body = JSON.stringify({ list: Array(20_000).fill(1) });
+  for (const [path, authorization] of [
+    ['/admin/v1/users', `Bearer ${ADMIN_TOKEN}`],
+    ['/console/v1/session', undefined],
+  ] as const) {
+    const headers = { 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { ...headers, ...(authorization !== undefined && { authorization }) },
+      body,
+    });
+    assert.equal(response.status, 400);
+    const { error } = (await response.json()) as { error: { code: string; message: string } };
+    assert.deepEqual([error.code, error.message], ['invalid_request', 'The body has more than 10000 values.']);
+  }
+});

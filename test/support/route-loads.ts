@@ -18,7 +18,7 @@ const filled = (element: string, bytes: number): string =>
     .fill(element)
     .join();
 const named = (value: string, bytes: number): string =>
-  Array.from({ length: Math.floor(bytes / (8 + value.length)) }, (_, n) => `"n${n}":${value}`).join();
+  Array.from({ length: Math.floor(bytes / (10 + value.length)) }, (_, n) => `"n${n}":${value}`).join();
 
 const KEPT = { kind: 'kept' } as const;
 const ROWS = { kind: 'rows' } as const;

@@ -66,3 +66,9 @@ users:
     'A value that begins with * is an alias without an anchor; put it in quotes if it is text (line 3, column 13)',
   ]);
 });
+
+test('of thousands of errors some are named, and the others counted', () => {
+  const value = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`n${n}`, 1]));
+  const lines = linesFor(JSON.stringify(value));
+  assert.deepEqual([lines.length, lines[0], lines.at(-1)], [201, 'n0: no such field', 'and 4800 more']);
+});

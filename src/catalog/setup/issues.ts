@@ -4,8 +4,14 @@ import type { z } from 'zod';
 /**
  * One line per issue, such as `amount: found 5, expected text; put it in quotes: "5"`. `whole` names the value itself.
  */
-export const issuesOf = ({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] =>
-  issues.flatMap((issue) => describe(issue, value, whole));
+export function issuesOf({ issues }: z.ZodError, value: unknown, whole = 'the file'): string[] {
+  const lines = issues.slice(0, MAX_LINES).flatMap((issue) => describe(issue, value, whole));
+  const more = lines.length + Math.max(0, issues.length - MAX_LINES) - MAX_LINES;
+  return more > 0 ? [...lines.slice(0, MAX_LINES), `and ${more} more`] : lines;
+}
+
+/** Nobody reads more, and thousands of them would block the event loop. */
+const MAX_LINES = 200;
 
 function describe(issue: z.core.$ZodIssue, value: unknown, whole: string): string[] {
   if (issue.code === 'unrecognized_keys')

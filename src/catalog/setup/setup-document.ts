@@ -34,6 +34,8 @@ export interface SetupDocument {
 export function readDocument(text: string): SetupDocument {
   const value = valueOfJson(text);
   if (typeof value !== 'object' || value === null || repeatedMember(text) !== undefined) return readYaml(text);
+  // A position says nothing about a document that a program wrote in one line.
+  if (!text.includes('\n')) return { value, locate: (message) => message };
   let locate: Locate | undefined;
   return {
     value,
@@ -56,7 +58,6 @@ function readYaml(text: string): SetupDocument {
         : document.errors.map(({ message, pos }) => `${message} (${positionText(lineCounter, pos[0])})`),
     );
   }
-  // A position says nothing about a document that a program wrote in one line.
   const isOneLine = lineCounter.lineStarts.length <= 1;
   return {
     value: resolveAliases(document, lineCounter) ?? {},
