@@ -10,13 +10,10 @@ import { startSim } from '../../sim/index.ts';
 import { connect } from '../../src/platform/db/index.ts';
 import { testDatabase } from '../support/database.ts';
 import { launch } from '../support/process.ts';
+import { SteadyLoad } from '../support/steady-load.ts';
 import { until } from '../support/wait.ts';
 
 const ROUNDS = Number(process.env.ENDED_ROUNDS ?? 100);
-const CLIENTS = 4;
-/** As the official clients do. */
-const RETRIES = 2;
-const RETRY_MS = 500;
 /** Between two rounds, so that connections are opened, idle or busy when they end. */
 const PAUSE_MS = 40;
 const KEY = 'key-of-the-ended-connections-0000';
@@ -41,7 +38,7 @@ for (const workers of [1, 2])
     const admin = await connect(own.url);
     try {
       const [, url = ''] = await server.until(/Dragoman is ready at (\S+)/);
-      const load = new Load(url);
+      const load = new SteadyLoad(url, KEY);
       let ended = 0;
       for (let round = 0; round < ROUNDS; round += 1) {
         const { rowCount } = await admin.query(
@@ -70,55 +67,6 @@ for (const workers of [1, 2])
       rmSync(directory, { recursive: true, force: true });
     }
   });
-
-class Load {
-  served = 0;
-  /** Refused with 529: the money of the wallet could not be leased. */
-  refused = 0;
-  readonly #url: string;
-  readonly #failures: string[] = [];
-  readonly #clients: readonly Promise<void>[];
-  #isOver = false;
-
-  constructor(url: string) {
-    this.#url = url;
-    this.#clients = Array.from({ length: CLIENTS }, () => this.#run());
-  }
-
-  async stop(): Promise<readonly string[]> {
-    this.#isOver = true;
-    await Promise.all(this.#clients);
-    return this.#failures;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#isOver) {
-      await this.#call().catch((error: Error) => this.#failures.push(`${error.message} ${String(error.cause ?? '')}`));
-      await pause(10);
-    }
-  }
-
-  async #call(): Promise<void> {
-    let response = await this.#send();
-    for (let left = RETRIES; left > 0 && response.status === 529; left -= 1) {
-      this.refused += 1;
-      await response.text();
-      await pause(RETRY_MS);
-      response = await this.#send();
-    }
-    const body = await response.text();
-    if (response.status === 200) this.served += 1;
-    else this.#failures.push(`${response.status} ${body}`);
-  }
-
-  #send(): Promise<Response> {
-    return fetch(`${this.#url}/v1/messages`, {
-      method: 'POST',
-      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'demo-messages', max_tokens: 60, messages: [{ role: 'user', content: 'x' }] }),
-    });
-  }
-}
 
 const setup = (url: string): object => ({
   groups: [{ id: 'claude', style: 'messages' }],

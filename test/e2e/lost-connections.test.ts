@@ -310,7 +310,7 @@ const AT_FIRST: Blow = { strike: 'fatal', side: 'server', at: 1 };
 
 /** Evenly over the kind, with every strike in turn. */
 function spread(blows: readonly Blow[]): readonly Blow[] {
-  const step = Math.ceil(blows.length / MOMENTS);
+  const step = Math.max(1, Math.ceil(blows.length / MOMENTS));
   return blows.filter((_, n) => n % step === Math.floor(n / step) % Math.min(step, STRIKES.length));
 }
 
