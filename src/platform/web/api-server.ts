@@ -181,6 +181,8 @@ function redirectToConsole(options: WebState, exchange: Exchange): void {
  */
 function shed(options: WebState, { request, response }: Exchange, match: Match): void {
   options.reportShed();
+  // A client that sends its whole body before it reads would see a reset connection in place of the refusal.
+  if (bodyBytesOf(request) > 0) response.readsRest = options.callers.knows(request);
   options.sendRefusal(response, {
     id: core.newRequestId(options.clock.now()),
     errorFormat: match.route.errorFormat,

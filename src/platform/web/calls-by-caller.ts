@@ -37,6 +37,12 @@ export class CallsByCaller {
     return 2 * ((this.#open.get(caller) ?? 0) + 1) * this.#open.size <= this.#total;
   }
 
+  /** Its credential was valid before. */
+  knows(request: Pick<IncomingRequest, 'headers'>): boolean {
+    const caller = callerOf(request);
+    return caller !== undefined && this.#known.has(caller);
+  }
+
   #remember(caller: string): void {
     this.#known.delete(caller);
     this.#known.add(caller);
