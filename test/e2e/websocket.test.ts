@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { markKeyRevoked } from '../../src/access/keys/index.ts';
-import { sseResponse, startCanned } from '../support/canned.ts';
+import { jsonResponse, sseResponse, startCanned } from '../support/canned.ts';
 import { setupWithChatOnly, startGateway, type TestGateway } from '../support/gateway.ts';
 import { longTest } from '../support/long-test.ts';
 import { frameText, ResponsesSocketClient, withoutWebSocket } from '../support/websocket.ts';
@@ -158,6 +158,38 @@ for (const [style, stream] of [
       await provider.close();
     }
   });
+
+test('G 4.10: a WebSocket turn that its provider answers with one JSON body has the frames of a response, or an error', async () => {
+  const provider = await startCanned();
+  try {
+    const made = await gateway.apply({
+      groups: [{ id: 'plain', style: 'responses' }],
+      accounts: [
+        { id: 'plain', group: 'plain', base_url: `${provider.url}/v1`, api_key: 'k', features: ['responses', 'chat'] },
+      ],
+      models: [{ id: 'plain', groups: ['plain'], free: true }],
+      keys: [{ user: 'ana', group: 'plain' }],
+    });
+    const client = await new ResponsesSocketClient(gateway.url, made.plain ?? '').open();
+    const content = [{ type: 'output_text', text: 'fig', annotations: [] }];
+    const output = [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }];
+    const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+    const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'plain', output, usage };
+    provider.respondWith(jsonResponse(JSON.stringify(response)));
+    const last = await client.turn({ model: 'plain', input: 'hi' });
+    assert.deepEqual([last.type, frameText(last)], ['response.completed', 'fig']);
+    assert.deepEqual(
+      client.frames.map(({ type }) => type.replace('response.', '')),
+      ['created', 'in_progress', 'output_item.added', 'output_item.done', 'completed'],
+    );
+    provider.respondWith(jsonResponse('{"hello": "there"}'));
+    const failed = await client.turn({ model: 'plain', input: 'hi' });
+    assert.deepEqual([failed.type, failed.status, failed.error?.code], ['error', 502, 'upstream_error']);
+    client.socket.close();
+  } finally {
+    await provider.close();
+  }
+});
 
 test('G 4.10: WebSocket turns of one lane run in order, lanes run side by side and are named', async () => {
   const client = await connect('claude');

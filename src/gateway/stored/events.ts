@@ -6,7 +6,12 @@ import type { StoredContent } from './turn-text.ts';
  * Those after the number that a reader has, as a stream.
  * The last event keeps its number, so that a reader of single deltas gets it too.
  */
-export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: number): string {
+export function eventsAfter(content: Pick<StoredContent, 'response' | 'lastEvent'>, after: number): string {
+  const missing = eventsOf(content).filter(({ sequence_number }) => sequence_number > after);
+  return missing.map((event) => sse(JSON.stringify(event), event.type)).join('');
+}
+
+export function eventsOf({ response, lastEvent = 0 }: Pick<StoredContent, 'response' | 'lastEvent'>) {
   const started = { ...response, status: 'in_progress', output: [], usage: null };
   const items: unknown[] = Array.isArray(response.output) ? response.output : [];
   const events = [
@@ -18,12 +23,10 @@ export function eventsAfter({ response, lastEvent = 0 }: StoredContent, after: n
     ]),
   ];
   const last = { type: `response.${typeOfEnd(response.status)}`, response };
-  const numbered = [
+  return [
     ...events.map((event, sequence_number) => ({ ...event, sequence_number })),
     { ...last, sequence_number: Math.max(events.length, lastEvent) },
   ];
-  const missing = numbered.filter(({ sequence_number }) => sequence_number > after);
-  return missing.map((event) => sse(JSON.stringify(event), event.type)).join('');
 }
 
 /** The word in the last event of a stream. No event of its own says that a response was cancelled. */

@@ -2,12 +2,13 @@
  * One turn of a responses WebSocket, in place of an HTTP response:
  * admitted, metered, converted and aborted as over HTTP.
  */
-import { type RecentMap, readSse, type SseReader, valueOfJson } from '../../core/index.ts';
+import { isJsonType, type RecentMap, readSse, type SseReader, valueOfJson } from '../../core/index.ts';
 import { isObject } from '../../dialects/index.ts';
 import { type BodyReservation, type Call, type Handler, ResponseSink } from '../../platform/web/index.ts';
 import type { Caller } from '../caller.ts';
 import type { GatewayServices } from '../services.ts';
-import type { JsonFrame } from './frames.ts';
+import { eventsOf } from '../stored/events.ts';
+import { type JsonFrame, rejectionFrame } from './frames.ts';
 
 export interface SessionHost {
   readonly handleHttp: Handler;
@@ -60,12 +61,19 @@ export interface TurnListener {
   onEnd(isComplete: boolean): void;
 }
 
+/** As much as a reply in one body may have elsewhere. */
+const MAX_WHOLE_BYTES = 64 * 2 ** 20;
+const NO_RESPONSE = 'The provider did not respond with a stream or a response.';
+
 export class TurnResponse extends ResponseSink {
   readonly #listener: TurnListener;
   /** For the native path, whose events come as server-sent events of the provider. */
   readonly #reader: SseReader;
   #headers: Readonly<Record<string, string | number>> = {};
   #errorBody = '';
+  /** Of a provider that answers with one JSON body although a stream was asked for. */
+  #whole: Buffer[] | undefined;
+  #wholeBytes = 0;
   #isReady = true;
 
   constructor(listener: TurnListener) {
@@ -81,11 +89,17 @@ export class TurnResponse extends ResponseSink {
   override writeHead(status: number, headers: Readonly<Record<string, string | number>>): void {
     super.writeHead(status, headers);
     this.#headers = headers;
+    if (status < 400 && isJsonType(String(headers['content-type'] ?? ''))) this.#whole = [];
   }
 
   override write(chunk: Buffer | string): boolean {
     if (this.statusCode >= 400) {
       this.#errorBody += chunk.toString();
+      return true;
+    }
+    if (this.#whole) {
+      this.#wholeBytes += chunk.length;
+      if (this.#wholeBytes <= MAX_WHOLE_BYTES) this.#whole.push(Buffer.from(chunk));
       return true;
     }
     this.#isReady = true;
@@ -101,8 +115,21 @@ export class TurnResponse extends ResponseSink {
   override end(chunk?: Buffer | string): void {
     if (this.writableEnded || this.destroyed) return;
     if (chunk !== undefined) this.write(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    if (this.#whole) this.#writeWhole(this.#whole.splice(0));
     if (this.statusCode >= 400) this.#listener.onRejected(this.statusCode, valueOfJson(this.#errorBody), this.#headers);
     super.end();
+  }
+
+  /** The client gets the frames that a stream would have had, without deltas. */
+  #writeWhole(chunks: readonly Buffer[]): void {
+    const isKept = this.#wholeBytes <= MAX_WHOLE_BYTES;
+    const response = isKept ? valueOfJson(Buffer.concat(chunks).toString('utf8')) : undefined;
+    if (isObject(response) && typeof response.id === 'string' && Array.isArray(response.output)) {
+      for (const event of eventsOf({ response })) this.writeEvent(JSON.stringify(event));
+      return;
+    }
+    this.statusCode = 502;
+    this.#errorBody = JSON.stringify(rejectionFrame(502, 'upstream_error', NO_RESPONSE));
   }
 
   /** The frames reached the client directly; only the outcome is recorded here. */
