@@ -7,6 +7,7 @@ import { systemClock } from '../../src/core/index.ts';
 import { RequestRollUp } from '../../src/observe/request-log/index.ts';
 import { connect } from '../../src/platform/db/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { explain, statementsOf } from '../support/plan.ts';
 import { fillRequests } from '../support/request-rows.ts';
@@ -16,18 +17,22 @@ const DAYS = 3;
 /** A page of 100 rows, a few levels of an index in every day, and a margin. Reading all rows would take 900 blocks. */
 const MAX_BLOCKS = 250;
 
+/** Has the days of the rows, and no empty one. */
+let database: TestDatabase;
 let gateway: TestGateway;
 let client: Client;
 const admin = adminApi(() => gateway.url);
 
 before(async () => {
-  gateway = await startGateway({ env: { ADMIN_TOKEN } });
+  database = await testDatabase();
+  gateway = await startGateway({ env: { ADMIN_TOKEN }, database });
   client = await connect(gateway.database.url);
   await fillRequests(client, { rows: ROWS, days: DAYS, lastDay: new Date().toISOString().slice(0, 10) });
 });
 after(async () => {
   await client?.end();
   await gateway?.stop();
+  await database?.drop();
 });
 
 for (const query of [
