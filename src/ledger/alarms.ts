@@ -103,8 +103,9 @@ export const LEDGER_CHECKS = {
   usage_quarantined: sql`
     select id from usage_quarantine where outcome is null order by created_at desc limit ${MAX_CASES}`,
   replicas_stale: sql`
-    select id || ' on ' || host from replicas
-    where seen_at < now() - ${sql.lit(REPLICA_LIFETIME_MS)} * interval '1 millisecond'
+    select id || ' on ' || host || ', whose leases hold $' || (
+      select trim_scale(coalesce(sum(nanos), 0) / 1000000000.0) from leases where replica_id = replicas.id)
+    from replicas where seen_at < now() - ${sql.lit(REPLICA_LIFETIME_MS)} * interval '1 millisecond'
     order by seen_at limit ${MAX_CASES}`,
   charges_above_reservation: sql`
     select count(*) || ' of ' || debit from entries

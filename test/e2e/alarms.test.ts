@@ -125,7 +125,7 @@ const CASES: readonly {
       );
       assert.equal(audited.rows.length, 1);
     },
-    doctor: /replicas_stale 1: .*\(rep_gone on far\); .*dragoman replica remove/,
+    doctor: /replicas_stale 1: .*\(rep_gone on far, whose leases hold \$0\.00000007\); .*dragoman replica remove/,
   },
   {
     name: 'journal_backlog',

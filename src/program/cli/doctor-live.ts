@@ -42,17 +42,19 @@ function atMost(findings: readonly Finding[]): readonly Finding[] {
   return [...findings.slice(0, MAX_LINES), note(first.about, `and ${findings.length - MAX_LINES} more`)];
 }
 
-type ReplicaRow = Record<'id' | 'host', string> & Record<'seen' | 'up' | 'pending', number>;
+type ReplicaRow = Record<'id' | 'host' | 'held', string> & Record<'seen' | 'up' | 'pending', number>;
 
 async function checkReplicas(db: Db): Promise<Finding[]> {
   const { rows: replicas } = await sql<ReplicaRow>`
-    select id, host, pending::int, extract(epoch from now() - seen_at)::int as seen,
+    select id, host, pending::int,
+      (select trim_scale(coalesce(sum(nanos), 0) / 1000000000.0)::text from leases where replica_id = replicas.id) as held,
+      extract(epoch from now() - seen_at)::int as seen,
       extract(epoch from now() - started_at)::int as up
     from replicas order by seen_at desc, id limit 100`.execute(db);
-  const findings = replicas.map(({ id, host, seen, up, pending }): Finding => {
+  const findings = replicas.map(({ id, host, seen, up, pending, held }): Finding => {
     const isStale = seen > STALE_SECONDS;
     const text = `${host} (${id}), ${isStale ? `not seen for ${duration(seen)}` : `up for ${duration(up)}`}, ${pending} charges to write`;
-    const advice = '; start a server with its DATA_DIR, or see "dragoman replica list"';
+    const advice = `; its leases hold $${held} of wallets. Start a server with its DATA_DIR, or "dragoman replica remove ${id}" if that disk is lost for good`;
     return judged('Process', isStale, text, advice);
   });
   const isServed = replicas.some(({ seen }) => seen <= STALE_SECONDS);
