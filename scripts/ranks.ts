@@ -79,7 +79,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   gateway: [
     ['caller', 'affinity', 'dropped', 'read-on', 'rejected-options', 'request-scan', 'stored', 'upstream-request'],
-    ['client-error', 'failure-reason', 'models'],
+    ['client-error', 'failure-reason', 'models', 'own-members'],
     ['plan', 'next-step'],
     ['try-ways', 'key-groups'],
     ['upstream-call'],

@@ -6,8 +6,8 @@ export type { ChosenGroup } from './choose-group.ts';
 export { endpointNotSupported } from './client-error.ts';
 export {
   ConversationStore,
+  conversationItemNotFound,
   expireConversations,
-  itemNotFound,
   type KeptConversation,
 } from './conversations/conversation-store.ts';
 export type { ReadItems } from './conversations/read-items.ts';

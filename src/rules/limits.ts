@@ -84,6 +84,8 @@ export const REQUEST_JSON_LIMITS = {
 
 /** Of bodies to operators' and the console's APIs; the largest are lists of hundreds of names. */
 export const OPERATOR_JSON_LIMITS = { depth: JSON_LIMITS.depth, tokens: 10_000 } as const;
+/** Of a configuration as JSON, which has a MiB. */
+export const CONFIG_JSON_LIMITS = { depth: JSON_LIMITS.depth, tokens: 60_000 } as const;
 
 /**
  * Read on the event loop: texts of agents are long with few values, 2 ms native and 6 ms converted; a thread costs 1 to

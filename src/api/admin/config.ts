@@ -8,19 +8,21 @@ import * as setup from '../../catalog/setup/index.ts';
 import { ALARMS, readAlarms } from '../../ledger/index.ts';
 import type { Row } from '../../platform/db/index.ts';
 import { type Call, expectJson, mediaType, readBody } from '../../platform/web/index.ts';
-import { BODY_BYTES } from '../../rules/index.ts';
+import { BODY_BYTES, CONFIG_JSON_LIMITS } from '../../rules/index.ts';
 import { SetupFile } from '../../schemas/index.ts';
 import { operation } from './handler.ts';
 import { sendRows } from './list.ts';
 import { pageParams, rowKey, wholeList } from './pagination.ts';
 import { flags, params, period } from './query-params.ts';
-import { isUnstorable, rejection, UNSTORABLE } from './request-body.ts';
+import { isUnstorable, rejection, rejectManyValues, UNSTORABLE } from './request-body.ts';
 
 const YAML = new Set(['application/yaml', 'application/x-yaml', 'text/yaml', 'text/x-yaml']);
 
 async function readSetup(call: Call): Promise<SetupFile> {
   if (!YAML.has(mediaType(call))) expectJson(call);
-  const text = (await readBody(call, BODY_BYTES.small)).toString('utf8');
+  const bytes = await readBody(call, BODY_BYTES.small);
+  rejectManyValues(bytes, CONFIG_JSON_LIMITS);
+  const text = bytes.toString('utf8');
   try {
     const file = setup.parseSetup(text);
     if (isUnstorable(file)) throw rejection([UNSTORABLE.slice(0, -1)]);

@@ -6,6 +6,7 @@ import {
   fail,
   failAt,
   JsonLimitError,
+  type JsonLimits,
   JsonScanError,
   measureMembers,
   NO_MEMBERS,
@@ -19,7 +20,7 @@ import { line } from '../../schemas/index.ts';
 export async function readJson<S extends z.ZodType>(call: Call, schema: S, maxBytes?: number): Promise<z.output<S>> {
   expectJson(call);
   const bytes = await readBody(call, maxBytes ?? BODY_BYTES.small);
-  rejectManyValues(bytes);
+  rejectManyValues(bytes, OPERATOR_JSON_LIMITS);
   const value = parse(bytes.toString('utf8'));
   if (isUnstorable(value)) throw fail('invalid_request', UNSTORABLE);
   const result = schema.safeParse(value);
@@ -28,9 +29,9 @@ export async function readJson<S extends z.ZodType>(call: Call, schema: S, maxBy
 }
 
 /** Before they are parsed: those of a MiB would be parsed and named in an error for 200 ms. */
-function rejectManyValues(bytes: Buffer): void {
+export function rejectManyValues(bytes: Buffer, limits: JsonLimits): void {
   try {
-    measureMembers(bytes, NO_MEMBERS, OPERATOR_JSON_LIMITS);
+    measureMembers(bytes, NO_MEMBERS, limits);
   } catch (error) {
     if (error instanceof JsonLimitError) throw fail('invalid_request', error.message);
     // What is no JSON object is named by the parser and the schema.

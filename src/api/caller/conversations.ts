@@ -1,7 +1,7 @@
 /** Conversations in the shape of OpenAI. Requests for responses continue them on every group. */
 import {
   type Caller,
-  itemNotFound,
+  conversationItemNotFound,
   type KeptConversation,
   ownMembers,
   type ReadItems,
@@ -71,7 +71,7 @@ export const CONVERSATION_HANDLERS = {
   'conversations.items': listItems,
   'conversations.item': async ({ gateway }, call, caller) => {
     const [text] = (await gateway.readItems(call, caller, { ids: [itemOf(call)] })).texts;
-    if (text === undefined) throw itemNotFound(itemOf(call));
+    if (text === undefined) throw conversationItemNotFound(itemOf(call));
     sendJsonText(call, 200, text);
   },
   'conversations.removeItem': async ({ gateway }, call, { key }) =>

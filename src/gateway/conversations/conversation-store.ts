@@ -161,7 +161,7 @@ export class ConversationStore {
     return this.#options.db.transaction().execute(async (tx) => {
       await findIn(tx, id, userId);
       const bytes = (await removeRow(tx, id, userId, itemId)) ?? (await this.#removeFromPage(tx, id, userId, itemId));
-      if (bytes === undefined) throw itemNotFound(itemId);
+      if (bytes === undefined) throw conversationItemNotFound(itemId);
       await sql`
         update conversations set items = items - 1, bytes = bytes - ${bytes}
         where id = ${id} and user_id = ${userId}`.execute(tx);
@@ -330,7 +330,7 @@ const conversationNotFound = (id: string) =>
     param: 'conversation',
   });
 
-export const itemNotFound = (id: string) =>
+export const conversationItemNotFound = (id: string) =>
   fail('conversation_not_found', `Item with id '${id.slice(0, 100)}' not found in the conversation.`, {
     param: 'item_id',
   });
