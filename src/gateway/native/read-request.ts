@@ -221,7 +221,7 @@ function jsonRequest(services: NativeReadServices, source: NativeSource, sent: S
         const owner = jobOwner(call, caller, body.length);
         return moreInput + (await services.threads.run(estimateJob, { bytes: body, dialect }, owner));
       },
-      bounds: { ...bounds, ...found.bounds },
+      bounds: found.bounds ? { ...bounds, ...found.bounds } : bounds,
       isStream,
       isBackground,
       streamType: isStream ? core.EVENT_STREAM : undefined,

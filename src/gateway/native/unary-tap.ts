@@ -82,7 +82,9 @@ const PARSED_BYTES = 8 * 1024;
 
 const BACKSLASH = 0x5c;
 /** Most replies say that there is none. */
-const CONTAINERS = ['"container":{', '"container": {'].map((text) => Buffer.from(text));
+const CONTAINER = Buffer.from('"container"');
+const NO_CONTAINER = /^\s*:\s*null/;
+const MAX_MEMBER_BYTES = 32;
 const NAMES = { usage: Buffer.from('"usage"'), usageMetadata: Buffer.from('"usageMetadata"') } as const;
 
 /**
@@ -94,7 +96,7 @@ function readEnd(dialect: Dialect, body: Buffer): taps.TapResult | undefined {
   const at = dialect === 'responses' ? -1 : body.lastIndexOf(NAMES[member]);
   // After a backslash the quote belongs to a longer name.
   if (at < 0 || body[at - 1] === BACKSLASH) return undefined;
-  if (dialect === 'messages' && CONTAINERS.some((text) => body.includes(text))) return undefined;
+  if (dialect === 'messages' && mayHaveContainer(body)) return undefined;
   try {
     const rest = JSON.parse(`{${body.toString('utf8', at)}`) as taps.TappedEvent;
     // The tier may precede the usage.
@@ -106,13 +108,22 @@ function readEnd(dialect: Dialect, body: Buffer): taps.TapResult | undefined {
   }
 }
 
+function mayHaveContainer(body: Buffer): boolean {
+  const at = body.indexOf(CONTAINER);
+  if (at < 0) return false;
+  const from = at + CONTAINER.length;
+  return !NO_CONTAINER.test(body.toString('latin1', from, from + MAX_MEMBER_BYTES)) || body.includes(CONTAINER, from);
+}
+
 /** In front of every nested value, so that nothing of the content can stand there. */
 function modelInHead(body: Buffer): string | undefined {
-  const head = body.toString('latin1', 0, HEAD_BYTES);
-  const nested = head.slice(1).search(/[[{]/);
-  return /"model"\s*:\s*"([^"\\]{1,200})"/.exec(nested < 0 ? head : head.slice(0, nested + 1))?.[1];
+  let end = 1;
+  while (end < HEAD_BYTES && end < body.length && body[end] !== BRACE && body[end] !== BRACKET) end += 1;
+  return /"model"\s*:\s*"([^"\\]{1,200})"/.exec(body.toString('latin1', 0, end))?.[1];
 }
 const HEAD_BYTES = 1_024;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
 
 function modelInBody(body: Buffer): string | undefined {
   return modelName(core.valueAt(body, core.scanMembers(body, MODEL_MEMBER, UNARY_LIMITS).get('model')));

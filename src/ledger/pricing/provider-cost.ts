@@ -24,7 +24,7 @@ export async function providerCosts<C extends CostedCall>(
   log: Log,
   parse = parseCost,
 ): Promise<ProviderCosts<C>> {
-  const priceIds = [...new Set(records.flatMap(({ priceId, usage }) => [priceId ?? [], ...otherPrices(usage)].flat()))];
+  const priceIds = [...pricesOf(records)];
   if (priceIds.length === 0) return new Map();
   const prices = await selectCosts(db, [priceIds]);
   if (prices.length === 0) return new Map();
@@ -43,6 +43,15 @@ export async function providerCosts<C extends CostedCall>(
       return nanos > MAX_COST ? [] : [[record, nanos]];
     }),
   );
+}
+
+function pricesOf(records: readonly CostedCall[]): ReadonlySet<bigint> {
+  const ids = new Set<bigint>();
+  for (const { priceId, usage } of records) {
+    if (priceId !== null) ids.add(priceId);
+    for (const other of otherPrices(usage)) ids.add(other);
+  }
+  return ids;
 }
 
 const otherPrices = ({ models = [] }: CostedCall['usage']): bigint[] =>

@@ -3,7 +3,7 @@
  * where their sums are not known.
  */
 import { sql } from 'kysely';
-import { codeOf, DAY_MS, formatNanos, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
+import { codeOf, DAY_MS, entryOf, formatNanos, type Log, type Nanos, RecentMap, utcDay } from '../../core/index.ts';
 import { isCount, packUsage, providerCosts, USAGE_COLUMNS } from '../../ledger/index.ts';
 import * as database from '../../platform/db/index.ts';
 import type { AttemptTrace } from '../../platform/web/index.ts';
@@ -65,12 +65,12 @@ export class RequestWriter {
     const sums = new HourSums();
     const known = entries.filter((entry) => !isOfNobody(entry));
     const models = new Map(known.map((entry) => [entry, storable(entry.model) ?? '']));
-    for (const [entry, model] of models) this.#modelsOf(hourOf(entry)).add(model);
-    const due = new Set<number>();
+    const ofHours = new Map<number, Set<string>>();
     for (const [entry, model] of models)
-      if (this.#modelsOf(hourOf(entry)).size > MAX_MODELS) due.add(hourOf(entry));
-      else sums.add(entry, costs.get(entry), model);
-    return { sums, due: [...due] };
+      entryOf(ofHours, hourOf(entry), () => this.#modelsOf(hourOf(entry))).add(model);
+    const due = [...ofHours].filter(([, { size }]) => size > MAX_MODELS).map(([hour]) => hour);
+    for (const [entry, model] of models) if (!due.includes(hourOf(entry))) sums.add(entry, costs.get(entry), model);
+    return { sums, due };
   }
 
   #modelsOf(hour: number): Set<string> {

@@ -10,6 +10,7 @@ const CREDENTIAL_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key'] as c
 export class CallsByCaller {
   readonly #open = new Map<string, number>();
   readonly #known = new Set<string>();
+  #newest: string | undefined;
   #total = 0;
 
   /** Returns what ends the call. `isKnown`: its key was valid. */
@@ -44,6 +45,8 @@ export class CallsByCaller {
   }
 
   #remember(caller: string): void {
+    if (caller === this.#newest) return;
+    this.#newest = caller;
     this.#known.delete(caller);
     this.#known.add(caller);
     const [oldest] = this.#known;
