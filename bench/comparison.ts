@@ -9,9 +9,8 @@
  * a tenth of the cores. Absolute numbers depend on the machine: compare the ratios.
  *
  * `--repeats 9` measures more often, `--smoke` once and briefly, `--only 'nginx|native'` only matching lines,
- * `--scenario open` only matching scenarios. `--base ../other` also measures the gateway of another source tree.
- * `--peer 'name=command {port} {upstream}'` adds a target; `name:chat=` for one that serves another dialect than
- * messages. `--profile folder` writes a CPU profile of the gateway. nginx must be installed; npm fetches Portkey, and
+ * `--scenario open` only matching scenarios. `--peer 'name=command {port} {upstream}'` adds a target; `name:chat=` for
+ * one that serves another dialect than messages. `--profile folder` writes a CPU profile of the gateway. nginx must be installed; npm fetches Portkey, and
  * pip LiteLLM. The tables are printed; all results are in bench/results/latest.json.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -34,7 +33,6 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     scenario: { type: 'string', default: '' },
     profile: { type: 'string' },
-    base: { type: 'string' },
     peer: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -56,7 +54,6 @@ const scenarios = new RegExp(options.scenario);
  */
 const rows = targetsOf({
   profileFolder: options.profile,
-  base: options.base,
   peers: options.peer.map(readPeer),
 }).filter(({ kind, lines }) => kind === 'direct' || lines.some(({ label }) => only.test(label)));
 const dropped = new Set<Cell>();

@@ -1,8 +1,9 @@
 /** This gateway as a target: as an operator starts it, with its own database. Log lines are written and discarded. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Dialect } from './bodies.ts';
-import { freePort, start } from './child.ts';
+import { freePort, type StartedProcess, start } from './child.ts';
 import { CORES } from './machine.ts';
 import { createWorkFolder, ROOT, type Target, whenReady } from './target.ts';
 
@@ -31,7 +32,8 @@ export async function startGateway(
   const port = await freePort();
   writeFileSync(join(folder, 'setup.json'), JSON.stringify(setupOf(`http://127.0.0.1:${upstreamPort}`, account)));
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`];
-  const args = [...flags, join(tree, 'bin/dragoman.js'), 'serve', '--config', join(folder, 'setup.json')];
+  const preload = ['--import', new URL('allocations.ts', import.meta.url).href];
+  const args = [...preload, ...flags, join(tree, 'bin/dragoman.js'), 'serve', '--config', join(folder, 'setup.json')];
   const process = start(globalThis.process.execPath, args, isPinned ? CORES?.target : undefined, {
     env: {
       PATH: globalThis.process.env.PATH,
@@ -42,11 +44,21 @@ export async function startGateway(
       LOG_LEVEL: 'info',
       WORKERS: '1',
       DRAIN_MS: '1000',
+      ALLOCATIONS_FILE: join(folder, 'allocations'),
       ...env,
     },
   });
   const headers = (group: Dialect) => ({ 'x-api-key': keyOf(group) });
-  return whenReady({ name, process, port, headers, folder });
+  const target = await whenReady({ name, process, port, headers, folder });
+  return { ...target, allocatedBytes: () => allocatedBytes(process, join(folder, 'allocations')) };
+}
+
+/** Of the main thread, since its start. With several workers, of the primary process, which serves nothing. */
+async function allocatedBytes(gateway: StartedProcess, file: string): Promise<number> {
+  rmSync(file, { force: true });
+  gateway.child.kill('SIGUSR2');
+  while (!existsSync(file) && !gateway.hasEnded()) await pause(20);
+  return Number(readFileSync(file, 'utf8'));
 }
 
 const setupOf = (upstream: string, account: GatewayOptions['account']): object => ({

@@ -7,6 +7,15 @@ const PARTS = {
     about: "CPU time of calls, events and idling beside Node's plain proxy and nginx; four minutes; --write, --repeats",
     run: () => import('./quick.ts'),
   },
+  keep: {
+    about:
+      'what calls, events, records, idling and memory cost beside what kept.json holds; 90 s; --runs, --limit, --write, --accept',
+    run: () => import('./keep.ts'),
+  },
+  base: {
+    about: 'this source tree beside another one: npm run bench -- base ../other; two minutes; --seconds',
+    run: () => import('./base.ts'),
+  },
   long: {
     about: 'calls of 10 KB to 2 MB in three shapes, and the tenth turn of a conversation; --repeats',
     run: () => import('./long.ts'),

@@ -4,7 +4,6 @@
  * ratios vary less than times do. Prints them beside those of docs/performance.md; `--write` puts the new ones there,
  * `--repeats 9` takes longer and varies less. Never fails because of a figure.
  */
-import { execFileSync } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { benchRequest } from './bodies.ts';
@@ -15,7 +14,7 @@ import { type CostRow, readReference, renderCosts, summarizeCosts, writeReferenc
 import { type Cell, type Measurement, measure } from './round.ts';
 import { NATIVE, OPEN_LOOP_RATE, SCENARIOS, type ScenarioName } from './scenarios.ts';
 import { progress, Session } from './session.ts';
-import { ROOT } from './target.ts';
+import { commitOf, ROOT } from './target.ts';
 import { quickTargets } from './targets.ts';
 
 const { values: options } = parseArgs({
@@ -105,8 +104,8 @@ ${open.map(({ line: { label }, results: [one] }) => `${label}: ${one?.p50.toFixe
 Reading and writing the 400 KB as JSON takes ${Math.round(jsonRound())} us.
 ${describeMachine()}; ${Math.round(seconds)} s.
 ${others > MAX_OTHERS ? `Other programs used ${Math.round(others * 100)} % of the cores: repeat this when they are idle.` : `Changes below ${NOISE} are noise.`}
-For the commit message: ${commit()}: ${summarizeCosts(rows)}`);
-  if (options.write) writeReference(rows, { commit: commit(), machine: describeMachine() });
+For the commit message: ${commitOf(ROOT)}: ${summarizeCosts(rows)}`);
+  if (options.write) writeReference(rows, { commit: commitOf(ROOT), machine: describeMachine() });
 }
 
 /** The part of a core that a gateway without calls uses. */
@@ -191,14 +190,4 @@ function microsOf(cell: Cell | undefined): readonly number[] {
 /** Of the same repeat: a slow phase of the machine affects both. NaN without the peer. */
 function ratio(own: readonly number[], peer: readonly number[]): number {
   return median(own.flatMap((micros, n) => (peer[n] === undefined ? [] : [micros / peer[n]])));
-}
-
-function commit(): string {
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
-  try {
-    const isClean = git('status', '--porcelain', 'src', 'package-lock.json', 'migrations') === '';
-    return `${git('rev-parse', '--short', 'HEAD')}${isClean ? '' : ' with changes'}`;
-  } catch {
-    return 'an unknown commit';
-  }
 }

@@ -62,7 +62,8 @@ export const CONVERTED: readonly Route[] = [
 ];
 
 /** What a figure of the scenario is about: one call, or one of the events that the upstream sends. */
-export const unitsOf = ({ stream, isLong }: Scenario, { to }: Route): number => (stream && !isLong ? EVENTS[to] : 1);
+export const unitsOf = ({ stream, isLong }: Pick<Scenario, 'stream' | 'isLong'>, { to }: Route): number =>
+  stream && !isLong ? EVENTS[to] : 1;
 
 type Sent = Pick<Scenario, 'model' | 'stream' | 'isLong'>;
 

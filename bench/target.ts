@@ -1,4 +1,5 @@
 /** A target of the load: how it is reached, which processes it has, and how one is started. */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,6 +15,8 @@ export interface Target {
   readonly pid: number | undefined;
   /** Headers that this target needs to reach an upstream of dialect `group`. */
   headers(group: Dialect): Readonly<Record<string, string>>;
+  /** Of a gateway. */
+  allocatedBytes?(): Promise<number>;
   stop(): Promise<void>;
 }
 
@@ -21,6 +24,17 @@ export interface Target {
 export class TargetUnavailable extends Error {}
 
 export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+/** The commit of a source tree, and whether what runs differs from it. */
+export function commitOf(tree: string): string {
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: tree, encoding: 'utf8' }).trim();
+  try {
+    const isClean = git('status', '--porcelain', 'src', 'package-lock.json', 'migrations') === '';
+    return `${git('rev-parse', '--short', 'HEAD')}${isClean ? '' : ' with changes'}`;
+  } catch {
+    return 'an unknown commit';
+  }
+}
+
 /** Peers are installed here, once. */
 export const CACHE = join(ROOT, '.cache/bench');
 

@@ -23,8 +23,6 @@ export interface TargetRow {
 
 export interface TargetOptions {
   readonly profileFolder: string | undefined;
-  /** Another source tree of this gateway, to compare with. */
-  readonly base: string | undefined;
   readonly peers: readonly CommandPeer[];
 }
 
@@ -32,7 +30,7 @@ export interface TargetOptions {
  * `converter` is a second process for converted calls, so that they do not affect the process that is compared
  * natively.
  */
-export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readonly TargetRow[] => [
+export const targetsOf = ({ profileFolder, peers }: TargetOptions): readonly TargetRow[] => [
   row('direct', 'direct', 'direct to the upstream', async (port) => directTarget(port)),
   row('nginx', 'peer', 'nginx proxy_pass', startNginx),
   row('node', 'peer', "Node's plain proxy", (port) => startNode('node-proxy.ts', port)),
@@ -40,25 +38,29 @@ export const targetsOf = ({ profileFolder, base, peers }: TargetOptions): readon
   // On all cores, which the load shares: on one core of its own, a second worker could only cost.
   gateway('one-worker', [NATIVE], { isPinned: false }),
   gateway('two-workers', [NATIVE], { isPinned: false, env: { WORKERS: '2' } }),
-  ...(base === undefined ? [] : [gateway('base', [NATIVE], { tree: base })]),
   row('portkey', 'peer', `Portkey ${PORTKEY} native`, startPortkey),
   row('litellm', 'peer', `LiteLLM ${LITELLM} native`, startLitellm),
   ...peers.map((peer) =>
     row(peer.name, 'peer', peer.name, (port) => startCommand(peer, port), { from: peer.dialect, to: peer.dialect }),
   ),
   gateway('converter', CONVERTED, { profileFolder }),
-  ...(base === undefined ? [] : [gateway('base-converter', CONVERTED, { tree: base })]),
 ];
 
 /**
  * One gateway for native and converted calls, as operators run it. The conversion has the upstream of the native calls.
  */
 export const quickTargets = (): readonly TargetRow[] => [
-  ...targetsOf({ profileFolder: undefined, base: undefined, peers: [] }).filter(({ name }) =>
+  ...targetsOf({ profileFolder: undefined, peers: [] }).filter(({ name }) =>
     ['direct', 'nginx', 'node'].includes(name),
   ),
   // A busy machine delays the event loop, and a shed call costs less than a served one.
   gateway('dragoman', [NATIVE, { from: 'chat', to: 'messages' }], { env: { SHEDDING: 'off' } }),
+];
+
+/** The peers, and a gateway of each source tree. */
+export const contestTargets = (trees: Readonly<Record<string, string>>): readonly TargetRow[] => [
+  ...targetsOf({ profileFolder: undefined, peers: [] }).filter(({ name }) => ['nginx', 'node'].includes(name)),
+  ...Object.entries(trees).map(([name, tree]) => gateway(name, [NATIVE], { tree, env: { SHEDDING: 'off' } })),
 ];
 
 function row(
