@@ -35,6 +35,7 @@ async function newCaller(): Promise<Caller> {
       .select(['nanos', 'estimated'])
       .where('user_id', '=', user)
       .orderBy('id')
+      .where('fault', 'is', null)
       .execute();
   return { keys, records };
 }

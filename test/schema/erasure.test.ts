@@ -22,7 +22,7 @@ const NAMELESS: Readonly<Record<string, string>> = {
   requests: `account_id client code error group_id id key_id model operation outcome target upstream_model usage user_id`,
   usage_daily: 'account_id group_id key_id model operation user_id',
   usage_monthly: 'account_id group_id key_id model operation user_id',
-  usage_records: 'account_id group_id id key_id model operation request_id usage user_id',
+  usage_records: 'account_id fault group_id id key_id model operation request_id usage user_id',
   video_tasks: `account_id callback_token_hash callback_types group_id id key_id model operation parameters reported service_tier status submission submitter unit
     upstream_id upstream_model user_id variant`,
   video_task_assets: 'asset_id task_id user_id',
