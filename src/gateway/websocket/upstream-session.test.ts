@@ -323,6 +323,25 @@ test('upstream session charges a turn whose client left in its text when the pro
   assert.deepEqual([charged.length, charged[0]?.estimated], [1, true]);
 });
 
+test('upstream session passes the end of a response once, and charges each turn its own, when the provider repeats it', async () => {
+  const { line, open, sent } = lineTo(systemClock);
+  await open();
+  const model = 'demo@manners=responses_two_ends;seed=1';
+  const turns = ['one', 'two words'].map((input) => taskOf(JSON.stringify({ type: 'response.create', model, input })));
+  for (const { task } of turns) await line.run(task);
+  await until('the frames of the second turn', () => sent.filter((text) => text.includes('"completed"')).length >= 2);
+  const ends = sent.map((text) => JSON.parse(text)).filter(({ type }) => type === 'response.completed');
+  assert.deepEqual(
+    ends.map(({ response }) => response.input ?? response.output[0]?.content[0]?.text.match(/"(.*)"/)?.[1]),
+    ['one', 'two words'],
+  );
+  assert.deepEqual(
+    turns.map(({ charged }) => charged.length),
+    [1, 1],
+  );
+  line.close();
+});
+
 test('upstream session that drains finishes its turns and then closes', async () => {
   const { line, open, sent } = lineTo(new FakeClock());
   await open();

@@ -40,7 +40,9 @@ export class UpstreamSession {
   readonly #options: UpstreamSessionOptions;
   readonly #turns = new Map<string, RelayedTurn>();
   /** With the tokens that a following turn reads, once they are known. */
-  readonly #responses = new RecentMap<string, { readonly tokens: number | undefined }>({ entries: WEBSOCKET.ownIds });
+  readonly #responses = new RecentMap<string, { readonly tokens: number | undefined; readonly hasEnded: boolean }>({
+    entries: WEBSOCKET.ownIds,
+  });
   #upstream: UpstreamSocket | undefined;
   isClosing = false;
   #isLeft = false;
@@ -166,6 +168,8 @@ export class UpstreamSession {
   }
 
   #track(event: LifecycleEvent, sendToClient: () => void): void {
+    // A relay may repeat the end of a response. It would end the next turn, or be charged again.
+    if (isTerminalEvent(event) && this.#responses.get(event.response?.id ?? '')?.hasEnded) return;
     this.#recordResponse(event);
     const [lane, turn] = this.#turnOf(event);
     if (turn?.onEvent(event)) return this.#end(lane, () => turn.settle(sendToClient));
@@ -187,9 +191,10 @@ export class UpstreamSession {
   #recordResponse(event: LifecycleEvent): void {
     const id = event.response?.id;
     if (id === undefined) return;
-    const usage = isTerminalEvent(event) ? usageOf(event) : undefined;
+    const hasEnded = isTerminalEvent(event);
+    const usage = hasEnded ? usageOf(event) : undefined;
     const tokens = usage && usage.input + usage.output;
-    this.#responses.set(id, { tokens });
+    this.#responses.set(id, { tokens, hasEnded });
     if (isSuccessEvent(event) && event.response?.store !== false)
       this.#options.onStored(id, event.response?.output, tokens);
   }
