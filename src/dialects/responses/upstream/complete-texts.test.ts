@@ -44,6 +44,25 @@ test('responses stream decoder emits a text once whose deltas have another numbe
   assert.deepEqual(items[0], { kind: 'reasoning', summary: ['Moon?'] });
 });
 
+/** Relays that send events in two tasks swap them. */
+test('responses stream decoder emits a text once whose last deltas come after its end', () => {
+  const place = { output_index: 0, item_id: 'msg_1', content_index: 0 };
+  const part = { type: 'output_text', text: 'Tides follow the moon.', annotations: [] };
+  const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [part] };
+  const delta = (text: string) => ({ type: 'response.output_text.delta', ...place, delta: text });
+  const items = itemsOf([
+    { type: 'response.created', response: { id: 'resp_1', model: 'm' } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } },
+    delta('Tides '),
+    { type: 'response.output_text.done', ...place, text: part.text },
+    delta('follow '),
+    delta('the moon.'),
+    { type: 'response.output_item.done', output_index: 0, item: message },
+    { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [message] } },
+  ]);
+  assert.deepEqual(textsOf(items), ['Tides follow the moon.']);
+});
+
 const numberOf = fc.oneof(fc.constant(undefined), fc.nat(3), fc.constantFrom<unknown>(null, -1, 1.5, '1', 1e300));
 const chunks = fc.array(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 4 });
 const streamedPart = fc.record({

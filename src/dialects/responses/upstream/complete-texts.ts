@@ -38,15 +38,20 @@ export function endText(
   const received = textOf(unfinished);
   if (text.startsWith(received)) {
     const part = unfinished.at(-1) ?? newPart(open, kind, key);
-    addText(state, part, text.slice(received.length));
+    addUndelivered(state, part, text.slice(received.length));
     for (const one of [...unfinished, part]) one.isDone = true;
     // The server may repeat this event.
     if (part.index >= 0) open.partByKey.set(key, part);
     return;
   }
   if (!known || known.isDone || !text.startsWith(known.text)) return;
-  addText(state, known, text.slice(known.text.length));
+  addUndelivered(state, known, text.slice(known.text.length));
   known.isDone = true;
+}
+
+function addUndelivered(state: StreamState, part: Part, text: string): void {
+  addText(state, part, text);
+  part.undelivered = text;
 }
 
 /** The parts at the end whose complete text has not arrived. */

@@ -60,6 +60,8 @@ export interface Part {
   text: string;
   /** Its complete text arrived. */
   isDone: boolean;
+  /** The end of the complete text, of which no delta has arrived. */
+  undelivered: string;
   readonly annotations: HubAnnotation[];
 }
 
@@ -74,8 +76,17 @@ export const newPart = (open: OpenItem, kind: TextKind, key: string): Part => ({
   index: -1,
   text: '',
   isDone: false,
+  undelivered: '',
   annotations: [],
 });
+
+/** A delta that comes after the complete text, which had it. */
+export function isLate({ partByKey }: OpenItem, key: string, text: string): boolean {
+  const known = partByKey.get(key);
+  if (!known?.isDone || text === '' || !known.undelivered.startsWith(text)) return false;
+  known.undelivered = known.undelivered.slice(text.length);
+  return true;
+}
 
 /** The part that a delta continues, or a new one. */
 export function growingPart(open: OpenItem, kind: TextKind, key: string): Part {

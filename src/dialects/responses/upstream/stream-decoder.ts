@@ -77,8 +77,9 @@ function onText(name: string, { kind, type, index, field, raw }: TextEvents): Ro
   const delta: Handler = (event, state) => {
     const open = growingItem(event, state, type);
     if (!open) return;
-    const part = opened.growingPart(open, kind, opened.partKey(kind, event[index], raw));
-    opened.addText(state, part, maybeString(event.delta) ?? '');
+    const key = opened.partKey(kind, event[index], raw);
+    const text = maybeString(event.delta) ?? '';
+    if (!opened.isLate(open, key, text)) opened.addText(state, opened.growingPart(open, kind, key), text);
   };
   const done: Handler = (event, state) => {
     const open = growingItem(event, state, type);
