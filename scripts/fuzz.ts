@@ -13,6 +13,11 @@ const PARTS = {
       'a million HTTP messages against Node and nginx; --seed 7, --first 80, --count 5000, --only corpus|requests|responses|sockets|nginx',
     run: () => import('../test/fuzz/main.ts'),
   },
+  providers: {
+    about:
+      "providers with the manners of real ones, for clients of every dialect; --seed 7, --first 80, --count 500, --minutes 10, --only 'chat>messages', --case '{...}'",
+    run: () => import('../test/fuzz/providers/main.ts'),
+  },
   cost: {
     about:
       'requests of 100 kB that cost the server most time and memory; --seed 7, --count 500, --turn-ms 100, --memory-mb 100',

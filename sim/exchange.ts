@@ -142,11 +142,11 @@ export class Exchange {
 
   async #playManners(behaviour: Behaviour, recorded: Recorded, real: ResponseSink): Promise<void> {
     this.response = real;
-    const { status, headers, chunks } = recorded;
+    const { status, chunks } = recorded;
     if (status !== 200) return this.#send(recorded, chunks);
     if (this.framing === 'frame') return this.#send(recorded, playFrames(behaviour, chunks.map(String)));
     const played = play(behaviour, recorded);
-    await this.#send({ status, headers: { ...headers, ...played.headers } }, played.pieces);
+    await this.#send({ status, headers: played.headers }, played.pieces);
   }
 
   /** Every piece in a write of its own. */

@@ -123,7 +123,7 @@ function foldResponses(events: readonly JsonRecord[]): JsonRecord {
   return { ...response, output, ...(failure && { error: failure.error ?? failure }) };
 }
 
-function foldGenerate(events: readonly JsonRecord[]): JsonRecord {
+export function foldGenerate(events: readonly JsonRecord[]): JsonRecord {
   const parts: unknown[] = [];
   const candidate: Open = {};
   const whole: Open = {};

@@ -32,6 +32,8 @@ const choiceOf = ({ data }: StreamEvent): JsonObject => objectsOf(objectOf(data)
 const isFinish = (event: StreamEvent): boolean => textOf(choiceOf(event).finish_reason) !== '';
 const hasUsage = ({ data }: StreamEvent): boolean => isObject(objectOf(data).usage);
 const hasText = (event: StreamEvent): boolean => textOf(objectOf(choiceOf(event).delta).content) !== '';
+/** Whose text is not the last of a reply. */
+const hasCalls = (event: StreamEvent): boolean => Array.isArray(objectOf(choiceOf(event).delta).tool_calls);
 const isDone = ({ data }: StreamEvent): boolean => data === '[DONE]';
 
 const NULLS = { tool_calls: null, function_call: null, audio: null, annotations: null, refusal: null };
@@ -63,7 +65,7 @@ export const CHAT_MANNERS = {
   chat_no_id: {
     about: 'no id, object, created and model',
     seen: 'small servers',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachData((data) => without(data, 'id', 'object', 'created', 'model')),
     reply: (reply) => without(reply, 'id', 'object', 'created', 'model'),
@@ -149,7 +151,7 @@ export const CHAT_MANNERS = {
     effect: 'harmless',
     dialects,
     events(events) {
-      const at = events.findLastIndex(hasText);
+      const at = events.some(hasCalls) ? -1 : events.findLastIndex(hasText);
       const finish = events.filter(isFinish);
       if (at < 0 || finish.length === 0) return events;
       return [...events.slice(0, at), ...finish, ...events.slice(at).filter((event) => !isFinish(event))];
@@ -158,7 +160,7 @@ export const CHAT_MANNERS = {
   chat_empty_finish: {
     about: 'an empty finish reason in every chunk before the last',
     seen: 'Snowflake Cortex',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachChoice((choice) => ({ ...choice, finish_reason: choice.finish_reason ?? '' })),
   },
@@ -168,7 +170,7 @@ export const CHAT_MANNERS = {
     effect: 'harmless',
     dialects,
     events(events) {
-      const last = events.findLastIndex(hasText);
+      const last = events.some(hasCalls) ? -1 : events.findLastIndex(hasText);
       const delta = choiceOf(events[last] ?? { data: '' }).delta;
       if (delta === undefined) return events;
       return eachChoice((choice) => (textOf(choice.finish_reason) === '' ? choice : { ...choice, delta }))(
@@ -231,7 +233,7 @@ export const CHAT_MANNERS = {
   chat_null_usage: {
     about: 'usage of nulls',
     seen: 'small servers',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     hidesUsage: true,
     events: eachData((data) =>
@@ -242,7 +244,7 @@ export const CHAT_MANNERS = {
   chat_created_as_text: {
     about: 'created as a text or a fraction',
     seen: 'small servers',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachData((data, n) => ({ ...data, created: n % 2 === 0 ? String(data.created) : 1_766_000_000.25 })),
     reply: (reply) => ({ ...reply, created: String(reply.created) }),
@@ -250,7 +252,7 @@ export const CHAT_MANNERS = {
   chat_empty_call_ids: {
     about: 'calls with empty ids',
     seen: 'Gemini behind chat completions',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachChoice(inCalls((call) => (call.id === undefined ? call : { ...call, id: '' }))),
     reply: (reply) =>

@@ -24,7 +24,7 @@ export const GENERATE_MANNERS = {
   generate_no_id: {
     about: 'no id and no model',
     seen: 'Gemini, older models',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachData((data) => without(data, 'responseId', 'modelVersion')),
     reply: (reply) => without(reply, 'responseId', 'modelVersion'),
@@ -48,7 +48,7 @@ export const GENERATE_MANNERS = {
   generate_no_role: {
     about: 'content without a role',
     seen: 'Gemini, older models',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachCandidate(inContent((content) => without(content, 'role'))),
     reply: (reply) =>
@@ -82,10 +82,12 @@ export const GENERATE_MANNERS = {
     seen: 'Vertex',
     effect: 'harmless',
     dialects,
-    events: (events) =>
-      events.map((event, n) =>
-        n < events.length - 1 && isObject(event.data) ? { data: without(event.data, 'usageMetadata') } : event,
-      ),
+    events(events) {
+      const last = events.findLastIndex(({ data }) => objectOf(data).usageMetadata !== undefined);
+      return events.map((event, n) =>
+        n < last && isObject(event.data) ? { data: without(event.data, 'usageMetadata') } : event,
+      );
+    },
   },
   generate_no_usage: {
     about: 'no usage',
@@ -176,7 +178,7 @@ export const GENERATE_MANNERS = {
   generate_no_call_ids: {
     about: 'calls without ids',
     seen: 'Gemini, older models',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events: eachCandidate(inContent(withoutCallIds)),
     reply: (reply) => inCandidates(reply, inContent(withoutCallIds)),

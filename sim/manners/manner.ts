@@ -42,6 +42,8 @@ export interface Manner {
   /** The text of server-sent events. */
   spelling?(text: string, chance: Chance): string;
   message?(message: Message, chance: Chance): Message;
+  /** The content encoding and its bytes; of several manners the last one encodes. */
+  encoding?: { name: string; encode(body: Buffer): Buffer };
   /** The writes in which a body is sent. */
   pieces?(body: Buffer, chance: Chance): Buffer[];
   /** Sends a unary reply in place of a stream, or a stream in place of a unary reply. */

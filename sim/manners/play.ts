@@ -28,8 +28,9 @@ export function play(behaviour: Behaviour, message: Message): Played {
     headers: message.headers,
     body: Buffer.from(changed),
   });
+  const whole = encoded(sent, manners);
   const pieces = manners.findLast((manner) => manner.pieces)?.pieces;
-  return { headers: sized(sent), pieces: pieces?.(sent.body, chance) ?? inParts(sent.body) };
+  return { headers: sized(whole), pieces: pieces?.(whole.body, chance) ?? inParts(whole.body) };
 }
 
 /** Frames are the events of a stream. */
@@ -38,6 +39,13 @@ export function playFrames(behaviour: Behaviour, frames: readonly string[]): Buf
   return playEvents(events, named(behaviour), behaviour.chance)
     .filter(({ data }) => isObject(data))
     .map(({ data }) => Buffer.from(JSON.stringify(data)));
+}
+
+function encoded(message: Message, manners: readonly Manner[]): Message {
+  const encoding = manners.findLast((manner) => manner.encoding)?.encoding;
+  if (!encoding || message.body.length === 0) return message;
+  const { headers, body } = message;
+  return { headers: { ...headers, 'content-encoding': encoding.name }, body: encoding.encode(body) };
 }
 
 const sized = ({ headers, body }: Message): Record<string, string> =>

@@ -179,7 +179,7 @@ export const RESPONSES_MANNERS = {
   responses_unknown_events: {
     about: 'events of a type that no document names',
     seen: 'OpenCode Zen, OpenAI with a new tool',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     events(events) {
       const at = indexOf(events, isEnd);

@@ -23,18 +23,19 @@ export function mannersOf(dialect: Dialect, mode: Mode): string[] {
   });
 }
 
-function applies({ events, reply, spelling, message, pieces, swapsForm }: Manner, mode: Mode): boolean {
+function applies({ events, reply, spelling, message, encoding, pieces, swapsForm }: Manner, mode: Mode): boolean {
   if (mode === 'socket') return events !== undefined;
-  const isAny = message !== undefined || pieces !== undefined || swapsForm === true;
+  const isAny = message !== undefined || encoding !== undefined || pieces !== undefined || swapsForm === true;
   return isAny || (mode === 'unary' ? reply !== undefined : events !== undefined || spelling !== undefined);
 }
 
 /** At most this many at once, so that a failure has few causes. */
 const MOST = 5;
 
-/** Some harmless manners, the same for the same chance. */
+/** Some harmless manners, the same for the same chance. Estimates of usage are not the same as reports. */
 export function chooseHarmless(dialect: Dialect, mode: Mode, chance: Chance): string[] {
-  const names = mannersOf(dialect, mode).filter((name) => MANNERS[name]?.effect === 'harmless');
+  const isChosen = ({ effect, hidesUsage }: Manner): boolean => effect === 'harmless' && hidesUsage !== true;
+  const names = mannersOf(dialect, mode).filter((name) => MANNERS[name] && isChosen(MANNERS[name]));
   const count = chance.number('count', MOST + 1);
   const order = names.toSorted((a, b) => chance.number(a, ORDER) - chance.number(b, ORDER));
   return order.slice(0, count);

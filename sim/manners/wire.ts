@@ -21,7 +21,7 @@ const encoded = (name: string, encode: (body: Buffer) => Buffer): Manner => ({
   seen: 'content networks',
   effect: 'harmless',
   dialects,
-  message: ({ headers, body }) => ({ headers: { ...headers, 'content-encoding': name }, body: encode(body) }),
+  encoding: { name, encode },
 });
 
 const typed = (about: string, seen: string, typeFor: (isStream: boolean) => string | undefined): Manner => ({
@@ -89,16 +89,23 @@ export const WIRE_MANNERS = {
   no_space: spelling('no space after the colon', 'Z.ai, Snowflake Cortex', (text) =>
     text.replaceAll(/^(data|event): /gm, '$1:'),
   ),
-  sse_ids: spelling('id and retry lines', 'relays with a library of events', (text) =>
-    joined(blocksOf(text).map((block, n) => `id: ${n}\nretry: 3000\n${block}`)),
-  ),
+  sse_ids: {
+    ...spelling('id and retry lines', 'relays with a library of events', (text) =>
+      joined(blocksOf(text).map((block, n) => `id: ${n}\nretry: 3000\n${block}`)),
+    ),
+    // The official SDK of Google reads no other line than data.
+    dialects: ['chat', 'messages', 'responses'],
+  },
   data_first: {
     ...spelling('the event line after the data', 'relays with a library of events', (text) =>
       joined(blocksOf(text).map((block) => block.split('\n').toReversed().join('\n'))),
     ),
     dialects: ['messages', 'responses'],
   },
-  no_type: typed('no content type', 'OpenAI behind Codex', () => undefined),
+  no_type: {
+    ...typed('no content type', 'OpenAI behind Codex', () => undefined),
+    effect: 'shown',
+  },
   bare_type: typed('another spelling of the content type', 'Z.ai, Together', (isStream) =>
     isStream ? 'text/event-stream;charset=UTF-8' : 'application/json; charset=UTF-8',
   ),
@@ -109,7 +116,7 @@ export const WIRE_MANNERS = {
     ...typed('JSON as text/plain, or events as application/octet-stream', 'relays', (isStream) =>
       isStream ? 'application/octet-stream' : 'text/plain; charset=utf-8',
     ),
-    effect: 'shown',
+    effect: 'fault',
   },
   gzip: encoded('gzip', (body) => gzipSync(body)),
   deflate: encoded('deflate', (body) => deflateSync(body)),
@@ -171,7 +178,7 @@ export const WIRE_MANNERS = {
   unended_garbage: {
     about: 'bytes without a line end after the end of a stream',
     seen: 'relays',
-    effect: 'harmless',
+    effect: 'shown',
     dialects,
     spelling: (text) => `${text}data`,
   },
