@@ -27,7 +27,7 @@ const MODULES: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   providers: [['upstream'], ['pool']],
   access: [['keys'], ['people']],
-  catalog: [['catalog'], ['load', 'redact'], ['index'], ['setup']],
+  catalog: [['catalog'], ['line-lessons'], ['load', 'redact'], ['index'], ['setup']],
   observe: [['request-log', 'warnings']],
   api: [['caller', 'admin'], ['console']],
   program: [['backup', 'import', 'jobs'], ['server'], ['cli']],

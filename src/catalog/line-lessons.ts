@@ -12,7 +12,8 @@ import type { Learned, ModelLine } from './catalog.ts';
 const MAX_TIERS = 8;
 const MAX_TIER_NAME = 64;
 
-export interface Lesson {
+/** What one reply showed. */
+export interface LineLesson {
   readonly line: ModelLine;
   readonly group: string;
   readonly abilities: Partial<Abilities>;
@@ -31,7 +32,7 @@ export class LineLessons {
   }
 
   /** Warns and keeps what is new. The reply is charged whatever becomes of it. */
-  learn(lesson: Lesson): void {
+  learn(lesson: LineLesson): void {
     const { line, group } = lesson;
     const added = additionOf(lesson);
     if (!added || this.#writing.has(line.id)) return;
@@ -65,7 +66,7 @@ export class LineLessons {
 type Addition = Partial<Abilities> & { readonly tiers?: readonly string[] };
 
 /** What the line neither knows nor states; undefined for nothing. What an operator states is not learned again. */
-function additionOf({ line: { learned, overrides }, abilities, tier }: Lesson): Addition | undefined {
+function additionOf({ line: { learned, overrides }, abilities, tier }: LineLesson): Addition | undefined {
   const names = ABILITY_NAMES.filter(
     (name) => overrides[name] === undefined && Number(abilities[name] ?? 0) > Number(learned.abilities[name] ?? 0),
   );

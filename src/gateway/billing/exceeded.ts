@@ -9,7 +9,7 @@ export interface Exceeded {
   readonly tier?: string | undefined;
 }
 
-export interface Reserved {
+export interface ReservedUsage {
   readonly counts: RequestFacts;
   readonly rates: Rates;
   /** The names of tiers that the reservation covers beside the standard one. */
@@ -19,14 +19,14 @@ export interface Reserved {
 }
 
 /** Undefined for nothing. Estimates and replies of an impossible usage teach nothing. */
-export function exceededBy(usage: MeteredUsage, reserved: Reserved): Exceeded | undefined {
+export function exceededBy(usage: MeteredUsage, reserved: ReservedUsage): Exceeded | undefined {
   if (usage.estimated || usage.invalid !== undefined) return undefined;
   const abilities = exceededAbilities(usage, reserved);
   const tier = exceededTier(usage, reserved);
   return Object.keys(abilities).length === 0 && tier === undefined ? undefined : { abilities, tier };
 }
 
-function exceededAbilities(usage: MeteredUsage, { counts, isPassed }: Reserved): Partial<Abilities> {
+function exceededAbilities(usage: MeteredUsage, { counts, isPassed }: ReservedUsage): Partial<Abilities> {
   const { input, output, outputImage = 0, outputAudio = 0, outputVideo = 0 } = usage;
   const searches = (usage.searches ?? 0) + (usage.fileSearches ?? 0) + (usage.fetches ?? 0);
   const drawn = outputImage - (counts.maxDrawn ?? Number.POSITIVE_INFINITY);
@@ -43,7 +43,7 @@ function exceededAbilities(usage: MeteredUsage, { counts, isPassed }: Reserved):
 }
 
 /** A tier that is dearer than the standard one, and was not reserved. */
-function exceededTier({ tier }: MeteredUsage, { rates, tiers, isPassed }: Reserved): string | undefined {
+function exceededTier({ tier }: MeteredUsage, { rates, tiers, isPassed }: ReservedUsage): string | undefined {
   if (tier === undefined || tiers.includes(tier)) return undefined;
   const isPriced = rates.tiers?.has(tier) === true;
   const isDear = isPriced ? isPassed : tierFactor(tier) > 1n;

@@ -81,13 +81,13 @@ function parseTier(stored: unknown, base: Rates): Rates {
   if (typeof stored === 'object' && stored !== null && 'multiplier' in stored) {
     const ppm = typeof stored.multiplier === 'string' ? parsePpm(stored.multiplier) : undefined;
     if (ppm === undefined) throw new Error('rates.tiers has an invalid multiplier');
-    return multiplyRates(base, BigInt(ppm));
+    return timesRates(base, BigInt(ppm));
   }
   const pieces = Object.entries(base).filter(([name]) => name.startsWith('per_'));
   return { ...Object.fromEntries(pieces), ...parseRates(stored) };
 }
 
-export function multiplyRates({ steps, tiers: _, ...flat }: Rates, ppm: bigint): Rates {
+export function timesRates({ steps, tiers: _, ...flat }: Rates, ppm: bigint): Rates {
   const multiply = (rate: Nanos): Nanos => (rate * ppm + MILLION - 1n) / MILLION;
   const rates: Rates = Object.fromEntries(
     Object.entries(flat).map(([name, rate]: [string, Nanos | ReadonlyMap<string, Nanos>]) => [
@@ -97,7 +97,7 @@ export function multiplyRates({ steps, tiers: _, ...flat }: Rates, ppm: bigint):
   );
   return steps === undefined
     ? rates
-    : { ...rates, steps: steps.map((step) => ({ ...step, rates: multiplyRates(step.rates, ppm) })) };
+    : { ...rates, steps: steps.map((step) => ({ ...step, rates: timesRates(step.rates, ppm) })) };
 }
 
 const MILLION = 1_000_000n;

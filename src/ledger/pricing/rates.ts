@@ -5,7 +5,7 @@
 import type { ModelUsage, Nanos } from '../../core/index.ts';
 import { type PriceUnit, TOKENS_PER_CONVERTED_IMAGE, tierFactor } from '../../rules/index.ts';
 import type { MeteredUsage } from '../usage-record.ts';
-import { type FlatRate, multiplyRates, type RateStep, type Rates } from './parse-rates.ts';
+import { type FlatRate, type RateStep, type Rates, timesRates } from './parse-rates.ts';
 
 /** Parts that are counted in tokens have the names of their rates. */
 type TokenPart = Exclude<FlatRate, `per_${string}`>;
@@ -86,7 +86,7 @@ export function ratesOfTier(rates: Rates, tier: string, costOfRates: (rates: Rat
     (most, one) => (costOfRates(one) > costOfRates(most) ? one : most),
     rates,
   );
-  return dearest === rates ? multiplyRates(rates, factor * MILLION) : dearest;
+  return dearest === rates ? timesRates(rates, factor * MILLION) : dearest;
 }
 
 function costIn(usage: MeteredUsage, given: Rates, multipliersPpm: Multipliers): Cost {
