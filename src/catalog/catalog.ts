@@ -49,7 +49,6 @@ export interface Learned {
   readonly abilities: Partial<rules.Abilities>;
   readonly tiers: readonly string[];
 }
-export const NOTHING_LEARNED: Learned = { abilities: {}, tiers: [] };
 
 export interface ModelLine {
   readonly id: bigint;

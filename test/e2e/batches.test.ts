@@ -6,7 +6,7 @@ import type OpenAI from 'openai';
 import { toFile } from 'openai';
 import { type Sim, startSim } from '../../sim/index.ts';
 import { checkLedger } from '../../src/ledger/index.ts';
-import { BATCHES } from '../../src/rules/index.ts';
+import { BATCHES, TEXT_ONLY } from '../../src/rules/index.ts';
 import type { LoggedRequest } from '../../src/schemas/index.ts';
 import { ADMIN_TOKEN, adminApi } from '../support/admin.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
@@ -195,7 +195,13 @@ describe('the price', () => {
     const keys = await gateway.apply({
       groups: [{ id: 'sold', style: 'responses', multiplier: '2' }],
       accounts: [{ id: 'sold1', group: 'sold', base_url: `${provider.url}/v1`, api_key: 'sk-s' }],
-      models: [{ id: 'm', groups: ['sold'], prices: PRICES, cost: PRICES, max_output: 100_000, context: 1_000_000 }],
+      models: [
+        {
+          ...{ id: 'm', groups: ['sold'], prices: PRICES, cost: PRICES, max_output: 100_000, context: 1_000_000 },
+          // Stated, so that no report of a test changes what the next batch holds.
+          capabilities: TEXT_ONLY,
+        },
+      ],
       users: [{ id: 'lea', balance: '20' }],
       keys: [{ user: 'lea', group: 'sold' }],
     });

@@ -997,15 +997,19 @@ function sendAndStall(url: string, pair: Pair, model: string, stream = true): So
 }
 
 /** A client of each dialect stalls. It is disconnected when its time is over, not before. */
-async function stall(begin: (pair: Pair) => Socket, modelOf: (pair: Pair) => string): Promise<void> {
+async function stall(
+  begin: (pair: Pair) => Socket,
+  modelOf: (pair: Pair) => string,
+  pairs: readonly Pair[] = BY_CLIENT,
+): Promise<void> {
   const lineOf = (pair: Pair): LogLine | undefined =>
     impatient.log.find(({ msg, model }) => msg === 'request.completed' && model === modelOf(pair));
-  const sockets = BY_CLIENT.map(begin);
+  const sockets = pairs.map(begin);
   await Promise.all(sockets.map((socket) => bufferedFor(socket, () => 0)));
   impatientClock.pass(STALLED_MS / 2);
   await Promise.all(sockets.map((socket) => bufferedFor(socket, () => 0)));
   impatientClock.pass(STALLED_MS / 2);
-  for (const pair of BY_CLIENT) {
+  for (const pair of pairs) {
     const line = await until('the log line', () => lineOf(pair));
     assert.equal(line.outcome, 'client_closed');
   }
@@ -1026,13 +1030,19 @@ const PAUSED_BYTES = 30_000_000;
 /** A gateway that does not pause the provider keeps most of it. */
 const MAX_BUFFERED = 2 ** 20;
 
+/** A converted reply has less text than the socket buffers hold, so that only a native one is as long. */
+const NATIVE: readonly Pair[] = [
+  { client: 'responses', group: 'openai', upstream: 'responses' },
+  { client: 'messages', group: 'claude', upstream: 'messages' },
+];
+
 longTest('back-pressure: a client that never reads a unary response is disconnected', async () => {
   const modelOf = (pair: Pair): string => `demo-whole-${pair.client}@big=${LONG_BYTES}`;
-  await stall((pair) => sendAndStall(impatient.url, pair, modelOf(pair), false), modelOf);
+  await stall((pair) => sendAndStall(impatient.url, pair, modelOf(pair), false), modelOf, NATIVE);
 });
 
 longTest('back-pressure: a client that reads a unary response slowly gets all of it', async () => {
-  const [pair] = BY_CLIENT;
+  const [pair] = NATIVE;
   assert.ok(pair);
   const socket = sendAndStall(impatient.url, pair, `demo-slow@big=${LONG_BYTES}`, false);
   let letters = 0;

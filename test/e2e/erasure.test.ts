@@ -336,7 +336,7 @@ test('an export has all that is stored of a user, for them and for operators, an
     'capture',
     'file',
     'batch',
-    'conversation_item',
+    'conversation_page',
   ])
     assert.ok(kinds.has(kind), kind);
   assert.match(JSON.stringify(lines.filter(({ object }) => object === 'stored_response')), /zebrine writes/);

@@ -377,6 +377,7 @@ async function newUser(group: string, balance = '10') {
       .selectFrom('usage_records')
       .select(['nanos', 'images', 'estimated'])
       .where('user_id', '=', user)
+      .where('fault', 'is', null)
       .execute() as Promise<RecordRow[]>;
   return { keys: created[group] ?? assert.fail('no key'), records };
 }

@@ -641,6 +641,7 @@ describe('client disconnect', () => {
         .selectFrom('usage_records')
         .select(['estimated', 'output_tokens'])
         .where('group_id', '=', `g${groupCount}`)
+        .where('fault', 'is', null)
         .orderBy('id')
         .execute();
     const records = await until('the record of the second call', async () => {

@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Client } from 'pg';
 import { formatNanos } from '../../src/core/index.ts';
 import { connect } from '../../src/platform/db/index.ts';
+import { TEXT_ONLY } from '../../src/rules/index.ts';
 import type { BillingSubscription, BillingUsage, RequestUsage } from '../../src/schemas/index.ts';
 import { type Canned, jsonResponse, startCanned } from '../support/canned.ts';
 import { basicSetup, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -43,7 +44,8 @@ before(async () => {
   await gateway.apply({
     ...setup,
     groups: setup.groups.map((group) => ({ ...group, multiplier: GROUP_FACTOR })),
-    models: [{ id: 'demo-*', groups: ['openai', 'claude', 'gemini'], prices: PRICES }],
+    // Stated, so that no report of a test changes what the next call reserves.
+    models: [{ id: 'demo-*', groups: ['openai', 'claude', 'gemini'], prices: PRICES, capabilities: TEXT_ONLY }],
   });
   upstream.respondWith(jsonResponse(JSON.stringify(REPLY)));
 });
