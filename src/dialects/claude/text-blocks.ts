@@ -25,8 +25,10 @@ export function openTextBlock(first: JsonObject, state: blocks.BlockState, out: 
   };
   const close = (sink: HubEvent[]): void => {
     if (!message) return citeBefore(citations, state, sink);
-    // A citation covers its whole block, whose length is known only now.
-    const annotations = citations.map((citation) => ({ start: 0, end: text.length, ...citation }));
+    // A citation covers its whole block, whose length is known only now. Hub parts are sequential: one that a later
+    // part has ended, which no provider does, takes none.
+    const isLast = part === message.parts.length - 1;
+    const annotations = isLast ? citations.map((citation) => ({ start: 0, end: text.length, ...citation })) : [];
     for (const annotation of annotations) sink.push({ kind: 'annotation', index: message.index, part, annotation });
     message.parts[part] = { kind: 'text', text, ...(annotations.length > 0 && { annotations }) };
     message.openParts -= 1;
@@ -37,10 +39,13 @@ export function openTextBlock(first: JsonObject, state: blocks.BlockState, out: 
   return { append, close };
 }
 
-/** Nova cites in a block of its own, without a text, after the text that the citations are about. */
+/**
+ * Nova cites in a block of its own, without a text, after the text that the citations are about. The length of a text
+ * whose block is still open, which no provider sends, is not known.
+ */
 function citeBefore(citations: readonly HubAnnotation[], { message }: blocks.BlockState, out: HubEvent[]): void {
   const before = message?.parts.at(-1);
-  if (!message || !before) return;
+  if (!message || !before || message.openParts > 0) return;
   const { text } = before;
   const annotations = citations.map((citation) => ({ start: 0, end: text.length, ...citation }));
   const part = message.parts.length - 1;
