@@ -49,7 +49,7 @@ const BATCHES = 3;
 /** Of allocations, for each kind. */
 const COUNTS = 3;
 /** Bounds the warm-up of one kind on a busy machine. */
-const WARM_UP_MS = 12_000;
+const WARM_UP_MS = 7_000;
 
 export async function contest({ trees, measureMs }: ContestOptions): Promise<Contest> {
   const [begunAt, begun] = [performance.now(), usageNow()];
